@@ -13,13 +13,10 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.evaluation.metrics import Kind
-from tagkit.features.encoding import Encoded
+from tagkit.features.encoding import Encoded, EncodedWords
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
-from tagkit.features.vocabulary import (
-    RESERVED,
-    Vocabulary,
-)
+from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
@@ -214,8 +211,10 @@ def prepare(
         read_corpus(reader, task, corpus, sentences)
         model.contextual = reader
         encoded = with_states(encoded, sentences, model)
+    covered = None
     if vectors:
-        _place_vectors(model, vocabulary, vectors)
+        assert isinstance(encoded, Encoded)  # as of all tasks that read words with vectors
+        covered = _place_vectors(model, encoded.encoded_words, vectors)
     started = ""
     if base:
         copied = copy_weights(model, base, vocabulary, config.train.init_from)
@@ -236,7 +235,7 @@ def prepare(
         unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
         singletons=_singletons(vocabulary, counts),
         device=device,
-        vectors=_covered(vocabulary, counts) if vectors else None,
+        vectors=covered,
         by_size=resolved.by_size,
         started=started,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
@@ -305,10 +304,16 @@ def _unit_dropout(
     return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
 
 
-def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:
-    rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
+def _place_vectors(model: Model, words: EncodedWords, vectors: Vectors) -> tuple[int, int]:
+    """How many distinct words, as they are written, have a vector, and how many words there are."""
+    # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
+    has_vector = words.vector_rows > 0
+    known = torch.zeros(model.embed.words.trained.num_embeddings, dtype=torch.bool)
+    known[torch.from_numpy(words.word_ids[has_vector])] = True
+    known[:RESERVED] = False
     for member in model.members:
-        member.embed.words.place(torch.from_numpy(vectors.table), torch.tensor(rows))
+        member.embed.words.place(torch.from_numpy(vectors.table), known)
+    return int(has_vector.sum()), len(has_vector)
 
 
 def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
@@ -326,11 +331,6 @@ def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
 def _head(titles: str) -> str:
     """The heads of these titles; a language model has only one, without a title."""
     return "head" if titles == "head" else f"head of {titles}"
-
-
-def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:
-    """How many distinct words have a pretrained vector, and how many words there are."""
-    return sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts)
 
 
 def _weights(task: Task, config: Config, train: Split) -> list[float] | None:

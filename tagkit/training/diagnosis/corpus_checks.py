@@ -11,7 +11,6 @@ from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.vocabulary import count_surfaces, count_words
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
@@ -278,18 +277,7 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
     if covered >= _COVERED * total:
         return
     options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
-    # Vectors in lower case serve words in capitals too, but not the reverse.
-    surfaces = count_surfaces(corpora.train.split.sentences)
-    cased = count_words(surfaces, False, options.normalize_digits)  # as a run with the remedy would
-    covered_cased = sum(vocabulary.vector_row(word) > 0 for word in cased)
-    others = Message("or use other vectors or none (", Setting("embeddings.vectors"), ")")
-    if options.lowercase and covered_cased >= _COVERED * len(cased):
-        remedy = Message(
-            "Use ", Setting("embeddings.lowercase", "false"),
-            f", with which {100 * covered_cased / len(cased):.0f} % of the words have a vector",
-        )  # fmt: skip
-        others = Message("or other vectors, or none (", Setting("embeddings.vectors"), ")")
-    elif options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
+    if options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
         remedy = Message("Read more of them (", Setting("embeddings.max_vectors"), ")")
     else:
         remedy = Message("Check that they are of the corpus's language")
@@ -299,7 +287,7 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
             f"only {covered:,} of {plural(total, 'training word')} ({100 * covered / total:.0f} %) "
             f"have a vector in {file}"
         ),
-        Message(remedy, ", ", others),
+        Message(remedy, ", or use other vectors or none (", Setting("embeddings.vectors"), ")"),
     )
 
 

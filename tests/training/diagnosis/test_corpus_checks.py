@@ -196,34 +196,21 @@ def test_vectors_for_less_than_half_of_the_words_are_named(tmp_path: Path) -> No
 def test_the_remedy_for_vectors_is_what_they_show(tmp_path: Path) -> None:
     train = [["Ada\tB-PER", "Rome\tB-LOC", "Oslo\tB-LOC"]] * 20
     dev = [["Ada\tB-PER", "Oslo\tB-LOC"]] * 5
-    cased = [vectors(tmp_path, "Ada", "Rome", "Oslo"), "embeddings.lowercase=true"]
-    (finding,) = found(tmp_path, *cased, train=train, dev=dev)
-    assert finding.remedy == (
-        "Use embeddings.lowercase=false, with which 100 % of the words have a vector, or other "
-        "vectors, or none (embeddings.vectors)"
-    )
     first = [vectors(tmp_path, "a", "ada", "rome", "oslo"), "embeddings.max_vectors=1"]
     (finding,) = found(tmp_path, *first, train=train, dev=dev)
     assert finding.remedy.startswith("Read more of them (embeddings.max_vectors), or use other")
 
 
-def test_what_the_remedy_for_vectors_promises_is_what_it_brings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lowercase", ["true", "false"])
+def test_words_are_counted_as_they_are_looked_up(tmp_path: Path, lowercase: str) -> None:
     train = [["Ada\tB-PER", "Rome\tB-LOC", "in\tO", "1912\tO", "1913\tO"]] * 20
     files = {"train": train, "dev": [["Ada\tB-PER", "Rome\tB-LOC"]] * 5}
-    # Of the words as they are written 3 of 5 have a vector, of those with 0 for a digit 1 of 4.
-    dates = vectors(tmp_path, "Ada", "1912", "1913")
-    (finding,) = found(tmp_path, dates, **files)
-    assert finding.text == (
-        "only 0 of 4 training words (0 %) have a vector in vectors.txt. Check that they are of the "
-        "corpus's language, or use other vectors or none (embeddings.vectors)."
-    )
-    (finding,) = found(tmp_path, dates, "embeddings.lowercase=false", **files)
-    assert finding.sentence.startswith("only 1 of 4 training words (25 %) have")
-    # Whoever obeys is not warned again.
-    half = vectors(tmp_path, "Ada", "Rome")
-    (finding,) = found(tmp_path, half, **files)
-    assert "lowercase=false, with which 50 % of the words have a vector" in finding.remedy
-    assert found(tmp_path, half, "embeddings.lowercase=false", **files) == []
+    option = f"embeddings.lowercase={lowercase}"
+    # As they are written, in lower case, and with their digits as 0.
+    for words in (("Ada", "1912", "1913"), ("ada", "rome", "in"), ("Ada", "0000")):
+        assert found(tmp_path, vectors(tmp_path, *words), option, **files) == []
+    (finding,) = found(tmp_path, vectors(tmp_path, "Ada", "ROME", "1912"), option, **files)
+    assert finding.sentence.startswith("only 2 of 5 training words (40 %) have")
 
 
 def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
