@@ -98,7 +98,8 @@ def _complete(param: Any) -> None:
 
     name = next(name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts)
     param.help, default = option_text(name)
-    param.show_default = default or False
+    if not isinstance(param.show_default, str):  # one command may choose a value of its own
+        param.show_default = default or False
 
 
 def _plain(kind: str, name: str, text: str) -> tuple[str, str]:
