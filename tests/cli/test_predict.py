@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 import tiny
 from html_pages import parsed
-from program import SMALL, Ended, Program
+from program import Ended, Program, small
 
 from tagkit.cli.predict import OutputFormat
 from tagkit.corpus.formats.table import targets
@@ -488,7 +488,7 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     train, dev, test = tiny.joint(tmp_path).values()
     ended = tagkit(
         "train", "--task", "both", "--train", train, "--dev", dev, "--test", test,
-        "-o", tmp_path / "model", *SMALL, "--set=train.max_epochs=8",
+        "-o", tmp_path / "model", *small("train.max_epochs=8"),
     )  # fmt: skip
     assert ended.code == 0
     assert (
