@@ -165,7 +165,8 @@ def recognise_lines(
     if found is not None:
         return found
     if len(named) > 1:
-        return Recognised(kind_of_lines(lines), "its name")
+        # Of a JSON file whose first record is none, or has other keys.
+        return Recognised(kind_of_lines(lines), "its name; no text or tokens in its first record")
     if named:
         return Recognised(named[0].name, "its name; its lines look like no other format")
     if not any(line.strip() for line in lines):
