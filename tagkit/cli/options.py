@@ -70,12 +70,12 @@ TagColumn = Annotated[
 
 Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
 
-# A text, and not a Literal: the configuration knows the formats, and refuses others by name.
+# A text, and not a Literal: the configuration knows the formats, and refuses others by name. They
+# are put into the help where it is shown (`parser.Command`).
 InputFormat = Annotated[
     str | None,
     typer.Option(
-        help="Format of the input: columns, conllu, jsonl, brat, slash, parallel, tsv, csv, "
-        "fasttext, trec, trees, folder or text.",
+        help="Format of the input: {choices}.",
         metavar="FORMAT",
         show_default="recognised",
         autocompletion=values_of("data.format"),

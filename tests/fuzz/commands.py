@@ -9,12 +9,12 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, get_args
+from typing import Any
 from unittest import mock
 
 import typer.main
 
-from tagkit.cli.predict import OutputFormat
+from tagkit.cli.completion import output_formats
 
 from .case import Case, LawBroken, require
 from .configs import _statement
@@ -192,7 +192,7 @@ def _predict(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.4:
         words += ["-o", rng.choice(("out/tagged", "out/tagged.gz", "out", "out/no/where"))]
     if rng.random() < 0.4:
-        words += ["--format", rng.choice((*get_args(OutputFormat), "x"))]
+        words += ["--format", rng.choice((*output_formats(), "x"))]
     if rng.random() < 0.15:
         words += ["--min-confidence", rng.choice(_SHARES)]
     if rng.random() < 0.15:
