@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, repeat
 
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import FormatError, SchemeError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import (
     ALL_PREFIXES,
@@ -27,7 +27,6 @@ from tagkit.text.schemes import (
     may_follow,
     split_tag,
 )
-from tagkit.wording import Message
 
 Step = tuple[str, str]  # a tag, and the one that follows it
 
@@ -244,8 +243,7 @@ def scheme_of_steps(
     is_plain = judged.looks_plain or not has_spans(judged.scheme)
     if wanted is not None and has_spans(wanted) == is_plain:
         found = PLAIN if is_plain else judged.scheme
-        problem = f"{path}: expected tags in the scheme {wanted}, found {found}"
-        raise DataError(Message(problem, remedy))
+        raise SchemeError(path, wanted, found, remedy)
     return judged.detection
 
 

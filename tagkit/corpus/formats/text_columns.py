@@ -25,6 +25,11 @@ LABEL_NAMES = (
     "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
     "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
+# As Excel writes CSV in most of Europe.
+SEMICOLONS = (
+    "its cells seem to be separated by semicolons. Save the table with commas between its cells, "
+    "or as TSV"
+)
 # Rows below one whose label alone is no number, by which it is a header.
 _ENOUGH = 10
 
@@ -207,7 +212,7 @@ def _settle(
     found = f"{plural(width, 'column')} and nothing that tells which is which"
     if width == 1:
         split = all(";" in row[0] for row in rows)
-        found = "1 column" + split * "; its cells seem to be separated by semicolons"
+        found = "1 column" + split * f"; {SEMICOLONS}"
     elif text is not None and text == label:
         found, text, label = f"both in column {text}", None, None
     raise ValueError(
