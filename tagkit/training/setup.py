@@ -13,7 +13,7 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.evaluation.metrics import Kind
-from tagkit.features.encoding import Encoded, EncodedWords
+from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
 from tagkit.features.vocabulary import RESERVED, Vocabulary
@@ -214,7 +214,7 @@ def prepare(
     covered = None
     if vectors:
         assert isinstance(encoded, Encoded)  # as of all tasks that read words with vectors
-        covered = _place_vectors(model, encoded.encoded_words, vectors)
+        covered = _place_vectors(model, vocabulary, encoded, vectors)
     started = ""
     if base:
         copied = copy_weights(model, base, vocabulary, config.train.init_from)
@@ -304,16 +304,19 @@ def _unit_dropout(
     return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
 
 
-def _place_vectors(model: Model, words: EncodedWords, vectors: Vectors) -> tuple[int, int]:
+def _place_vectors(
+    model: Model, vocabulary: Vocabulary, encoded: Encoded, vectors: Vectors
+) -> tuple[int, int]:
     """How many distinct words, as they are written, have a vector, and how many words there are."""
+    words, rows = encoded.indexed.distinct, encoded.encoded_words.vector_rows
     # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
-    has_vector = words.vector_rows > 0
-    known = torch.zeros(model.embed.words.trained.num_embeddings, dtype=torch.bool)
-    known[torch.from_numpy(words.word_ids[has_vector])] = True
-    known[:RESERVED] = False
+    # Numbers are many words with one trained vector, which is not at zero where some have vectors.
+    cased = {word.lower() for word, row in zip(words, rows.tolist(), strict=True) if row}
+    known = [word.lower() in cased or vocabulary.vector_row(word) > 0 for word in vocabulary.words]
     for member in model.members:
-        member.embed.words.place(torch.from_numpy(vectors.table), known)
-    return int(has_vector.sum()), len(has_vector)
+        placed = torch.tensor([False] * RESERVED + known)
+        member.embed.words.place(torch.from_numpy(vectors.table), placed)
+    return int((rows > 0).sum()), len(rows)
 
 
 def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
