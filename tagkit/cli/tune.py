@@ -46,14 +46,19 @@ Examples:
 
 
 def default_search(settings: "Config") -> tuple[str, ...]:
-    """What is searched unless something is named.
+    """What is searched unless something is named: of these options, those that nobody has set.
 
     A model that reads characters of a large text wants no dropout at all.
     """
-    if not settings.reads_units:
-        return DEFAULT_SEARCH
+    from tagkit.config import Config, option_values
+
+    values, defaults = option_values(settings), option_values(Config())
     lowered = {"encoder.locked_dropout=0.1..0.6": "encoder.locked_dropout=0.0..0.6"}
-    return tuple(lowered.get(each, each) for each in DEFAULT_SEARCH)
+    return tuple(
+        lowered.get(each, each) if settings.reads_units else each
+        for each in DEFAULT_SEARCH
+        if values[name := each.partition("=")[0]] == defaults[name]
+    )
 
 
 def tune_command(
@@ -74,7 +79,7 @@ def tune_command(
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
             show_default="; ".join(DEFAULT_SEARCH)
-            + "; dropout from 0 for units smaller than words",
+            + "; dropout from 0 for units smaller than words; without options that are set",
             autocompletion=complete_search,
         ),
     ] = None,
@@ -126,6 +131,11 @@ def tune_command(
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
+    if not spaces:
+        raise ConfigError(
+            "tagkit tune",
+            ["every option that is searched by default is set: name one to search with --search"],
+        )
     # `find_spec` does not import it, which would take a second.
     if find_spec("optuna") is None:
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
