@@ -11,8 +11,10 @@ import typer
 from tagkit.cli.options import Device, Encoding, Model, Threads
 from tagkit.cli.refusals import refuse
 from tagkit.cli.terminal import is_terminal
+from tagkit.errors import FormatError
 from tagkit.limits import BATCH_SIZE, MAX_UNITS
 from tagkit.text.json_text import to_json
+from tagkit.text.pairs import pair_problem
 from tagkit.wording import visible
 
 if TYPE_CHECKING:  # their modules import torch
@@ -245,7 +247,7 @@ def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: 
     from tagkit.inference.line_scores import score_lines
     from tagkit.storage import open_output
 
-    batches = _batches(Source(path, encoding))
+    batches = _batches(Source(path, encoding), pairs=reader.delimiter is not None)
     # Read first: a file that cannot be opened leaves standard output empty.
     first = next(batches, [])
     with open_output(None) as write:
@@ -260,10 +262,16 @@ def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: 
                     write(f"{figures}\t{each.perplexity:.6g}\t{_shown(each.text)}\n")
 
 
-def _batches(source: "Source") -> Iterator[list[str]]:
-    """The lines of a source, many at a time; fewer where somebody waits for the answer."""
+def _batches(source: "Source", *, pairs: bool) -> Iterator[list[str]]:
+    """The lines of a source, many at a time; fewer where somebody waits for the answer.
+
+    Raises:
+        FormatError: `pairs` are read, and a line is none.
+    """
     lines: list[str] = []
-    for _, line in source.numbered():
+    for number, line in source.numbered():
+        if pairs and (problem := pair_problem(line)):
+            raise FormatError(source.name, number, problem)
         lines.append(line)
         if len(lines) == BATCH_SIZE or (source.drained and source.waits()):
             yield lines

@@ -18,6 +18,7 @@ from tagkit.nn.generation.generate import Ended, Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import Record
+from tagkit.text.pairs import prefix_problem
 from tagkit.wording import Message, Setting, clipped, plural
 
 ENDS: tuple[Ended, ...] = get_args(Ended)
@@ -135,6 +136,8 @@ def stream_texts(
             "expected a prompt of one line, as the model reads each line by itself, found "
             f"{plural(units.count(reader.end) + 1, 'line')}"
         )
+    if reader.delimiter is not None and (problem := prefix_problem(prompt)):
+        raise DataError(problem)
     start, state = _read_prompt(reader, units)
     run = _beam if options.beam else _sample
     return run(reader, units, start, state, ending, options)

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 from program import Program
-from toy_language_model import ToyReader
+from toy_language_model import UNKNOWN, ToyReader
 
 from tagkit import storage
 from tagkit.inference.generation import GenerationOptions, generate_texts
@@ -132,6 +132,21 @@ def test_lines_are_scored_and_blank_ones_keep_their_place(tagkit: Program, tmp_p
     assert [each["unknown"] for each in found] == [0, 0, 1]
     for row, each in zip(rows, found, strict=True):
         assert float(row[3]) == pytest.approx(each["perplexity"], rel=1e-5)
+
+
+def test_lines_that_are_no_pairs_are_not_scored_by_a_model_of_pairs(
+    tagkit: Program, use: Use, tmp_path: Path
+) -> None:
+    reader = ToyReader()
+    reader.delimiter = UNKNOWN
+    use(reader)
+    file = tmp_path / "pairs.tsv"
+    file.write_text("the\tcat\n\nthe cat\n", "utf-8")
+    ended = tagkit("generate", "m", "--score", file)
+    assert (ended.code, ended.out, ended.err) == (
+        1, "", f"error: {file}:3: expected a prefix and its continuation with one tab between "
+        "them, found none: 'the cat'\n",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,19 @@ def test_a_model_of_single_lines_refuses_a_prompt_of_several() -> None:
     )
 
 
+def test_a_model_of_pairs_refuses_a_prompt_of_two_tabs() -> None:
+    reader = ToyReader(spans_lines=False)
+    reader.delimiter = UNKNOWN
+    (found,) = generated(reader, "the\tcat", greedy=True)
+    assert found.text == " sat"
+    with pytest.raises(DataError) as caught:
+        generated(reader, "the\tcat\tsat")
+    assert str(caught.value) == (
+        "expected a prefix, or a prefix and a continuation with one tab between them, found 2: "
+        r"'the\tcat\tsat'"
+    )
+
+
 def test_perplexity_of_what_is_impossible_is_infinite() -> None:
     assert perplexity(-math.inf, 3) == perplexity(-1e9, 1) == math.inf
     assert perplexity(4 * math.log(0.25), 4) == pytest.approx(4)
