@@ -396,13 +396,18 @@ def test_sizes_that_the_old_model_does_not_have_are_refused(
         ("encoder.cell=sru", "encoder.weight_drop=0.5", 'encoder.cell = "sru"'),
         ("encoder.cell=transformer", "train.bptt=20", 'encoder.cell = "transformer"'),
         ("encoder.context=document", "train.lm_loss=0.1", 'encoder.context = "document"'),
+        (
+            "encoder.bidirectional=false embeddings.char_cell=none",
+            "train.workers=2",
+            'encoder.bidirectional = false and embeddings.char_cell = "none"',
+        ),
     ],
 )
 def test_options_without_effect_in_the_old_model_are_refused(
     theirs: str, mine: str, cause: str
 ) -> None:
     words = SimpleNamespace(units=None, features=())
-    old = SimpleNamespace(config=load_config(overrides=[theirs]), vocabulary=words)
+    old = SimpleNamespace(config=load_config(overrides=theirs.split()), vocabulary=words)
     config = load_config(overrides=["train.init_from=old", mine])
     refuse_without_effect(config, "here")  # the old model's options are not known yet
     with pytest.raises(ConfigError) as caught:
@@ -412,6 +417,15 @@ def test_options_without_effect_in_the_old_model_are_refused(
         f"{option} = {value}: has no effect with {cause}, as old has, from which training begins; "
         "leave it out",
     )
+
+
+def test_one_worker_is_never_refused() -> None:
+    words = SimpleNamespace(units=None, features=())
+    theirs = load_config(overrides=["encoder.bidirectional=false", "embeddings.char_cell=none"])
+    old = SimpleNamespace(config=theirs, vocabulary=words)
+    config = load_config(overrides=["train.init_from=old", "train.workers=1"])
+    inherited = inherit_options(config, old, "old")  # type: ignore[arg-type]
+    assert inherited.train.workers == 1
 
 
 @pytest.mark.slow
