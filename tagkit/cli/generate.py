@@ -170,11 +170,12 @@ def generate_command(
     if beam is not None:
         not_searched = {"--greedy": greedy, "--repetition-penalty": repetition_penalty is not None}
         refuse({**not_searched, **sampling}, "has no effect on a search with --beam")
-    if greedy:
-        refuse(
-            {**sampling, "--samples": samples is not None},
-            "is for sampling: with --greedy there is one text",
-        )
+    if greedy or temperature == 0:  # which divides by nothing, and takes the most probable unit
+        sampled = {**sampling, "--samples": samples is not None}
+        if not greedy:
+            del sampled["--temperature"]
+        given = "--greedy" if greedy else "--temperature 0"
+        refuse(sampled, f"is for sampling: with {given} there is one text")
     refuse({"--length-penalty": beam is None and length_penalty is not None}, "is for --beam")
     refuse(
         {"--prompt-file": prompt is not None and prompt_file is not None},
@@ -190,12 +191,14 @@ def generate_command(
     if score is None:
         from tagkit.inference.generation import GenerationOptions, check_options
 
-        given = {
+        values = {
             "samples": samples, "max_units": max_units, "beam": beam, "end": end, "seed": seed,
             "length_penalty": length_penalty, "temperature": temperature, "top_k": top_k,
             "top_p": top_p, "repetition_penalty": repetition_penalty,
         }  # fmt: skip
-        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        chosen: dict[str, Any] = {
+            name: value for name, value in values.items() if value is not None
+        }
         options = GenerationOptions(greedy=greedy, allow_unknown=allow_unknown, **chosen)
         check_options(options)  # before the model is loaded, which takes time
     from tagkit.inference.language_model import load_reader
