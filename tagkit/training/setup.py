@@ -16,10 +16,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
-from tagkit.features.vocabulary import (
-    RESERVED,
-    Vocabulary,
-)
+from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
@@ -317,10 +314,12 @@ def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
     fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
     units = vocabulary.units if vocabulary.reads_units else None
     unit = "word" if units is None else UNIT_NAMES[units.units.kind]
-    fresh += [*copied.added, plural(len(vocabulary.words) - copied.words, unit)]
+    more = len(vocabulary.words) - copied.words
+    fresh += [*copied.added, *([plural(more, unit)] if more else [])]
     heads = f" and {_head(listed(kept))}" if kept else ""
     left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
-    return f"embeddings, encoder{heads} from {shown_name(name)}; new: {', '.join(fresh)}{left}"
+    new = f"; new: {', '.join(fresh)}" if fresh else ""
+    return f"embeddings, encoder{heads} from {shown_name(name)}{new}{left}"
 
 
 def _head(titles: str) -> str:

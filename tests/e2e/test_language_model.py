@@ -87,14 +87,17 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
     assert "(per word)" in lines
     refused = program("predict", folder / "model", folder / "test.txt")
     assert refused.code == 1
-    assert "this is a language model, which annotates nothing: tagkit generate" in refused.err
+    assert refused.err == (
+        "error: this is a language model, which annotates nothing: tagkit generate continues a "
+        "text, and tagkit eval scores one\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tag-column", "1"], 'data.tag_column = 1: has no effect with task = "language-model"'),
-        (["--input-format", "tsv"], 'data.format = "tsv": has no effect with task = "language-mo'),
+        (["--tag-column", "1"], "this is a language model: --tag-column is for labels\n"),
+        (["--input-format", "tsv"], "this is a language model: --input-format is for labels\n"),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, list) else "",
 )
