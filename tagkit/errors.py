@@ -4,6 +4,7 @@
     +-- ConfigError          a configuration: unknown keys, wrong types, values out of range
     +-- DataError            a corpus or an input text
     |   +-- FormatError      one line of one file
+    |   +-- SchemeError      tags of spans in place of plain labels, or the other way round
     |   +-- SpanErrors       spans of characters that cannot be spans of tokens, all of them
     +-- VectorsError         a file of pretrained vectors
     +-- BundleError          a model folder
@@ -93,6 +94,26 @@ class FormatError(DataError):
 
 class FileError(FormatError):
     """A line that shows that the whole file cannot be read: leaving it out would not help."""
+
+
+class SchemeError(DataError):
+    """Tags of spans where plain labels were expected, or the other way round.
+
+    Attributes:
+        path: of the corpus.
+        wanted: the scheme that was expected.
+        found: the scheme of the corpus.
+        remedy: the end of the message.
+    """
+
+    def __init__(self, path: str, wanted: str, found: str, remedy: str) -> None:
+        """Keep the parts, of which a comparison of models makes another sentence."""
+        problem = f"{path}: expected tags in the scheme {wanted}, found {found}"
+        super().__init__(Message(problem, remedy))
+        self.path = path
+        self.wanted = wanted
+        self.found = found
+        self.remedy = remedy
 
 
 class SpanErrors(DataError):

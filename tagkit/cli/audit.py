@@ -23,6 +23,7 @@ from tagkit.cli.options import (
     TrainDevice,
     TrainWorkers,
     column,
+    load_settings,
     tag_columns,
 )
 from tagkit.cli.refusals import refuse
@@ -152,7 +153,7 @@ def audit_command(
     options of `tagkit train`. Where it contradicts gold, a person should look; the most doubtful
     labels come first. The corpus stays as it is, and the models are not kept.
     """  # fmt: skip
-    from tagkit.config import load_config, refuse_without_effect
+    from tagkit.config import refuse_without_effect
 
     if as_json and output_format:
         raise typer.BadParameter("--json prints one object; --format is for a list of doubts")
@@ -176,7 +177,7 @@ def audit_command(
         "train.workers": workers,
         "train.max_minutes": max_minutes,
     }
-    settings = load_config(config, overrides or (), flags)
+    settings = load_settings(config, overrides, flags)
     # `audit` checks this too. Here it comes before torch is imported, and names the file.
     refuse_without_effect(settings, str(config or "configuration"))
     # Before hours of training: what is written has its place.

@@ -13,6 +13,7 @@ from tagkit.cli.options import (
     TagColumn,
     TokenColumn,
     column,
+    load_settings,
     tag_columns,
 )
 from tagkit.errors import ConfigError
@@ -56,7 +57,6 @@ def check_command(
     # Late, as in every command: rich and pydantic would double the time that --help takes.
     from tagkit.cli.console import note
     from tagkit.cli.lint_report import check_lines, repair_lines
-    from tagkit.config import load_config
     from tagkit.config.option import LABELS, Needs
     from tagkit.corpus.lint.check import check_files
     from tagkit.corpus.lint.repair import copies_of, write_repaired
@@ -68,7 +68,7 @@ def check_command(
         "data.tag_column": tag_columns(tag_column),
         "data.encoding": encoding,
     }
-    settings = load_config(flags=flags, overrides=overrides or ())
+    settings = load_settings(None, overrides, flags)
     if not Needs("task", LABELS).are_met_by(settings.task):
         raise ConfigError(
             Setting("task", settings.task),

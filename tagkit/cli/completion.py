@@ -23,12 +23,13 @@ def values_of(name: str) -> Complete:
     """
 
     def complete(incomplete: str) -> list[str]:
-        return _matching(_choices(name), incomplete)
+        return _matching(choices_of(name), incomplete)
 
     return complete
 
 
-def _choices(name: str) -> list[str]:
+def choices_of(name: str) -> list[str]:
+    """The fixed choices of an option of the configuration; none where it has other values."""
     from tagkit.config import Config, allowed
 
     section, _, key = name.rpartition(".")
@@ -68,6 +69,22 @@ def complete_target_format(incomplete: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if name != "auto"]
 
 
+def output_formats() -> tuple[str, ...]:
+    """All that a model may predict; which ones fit its labels, the library says."""
+    from tagkit.corpus.formats.table import targets
+
+    names = ["auto"]
+    for format in targets().values():
+        if format.holds != "text":  # which has no place for a label
+            names += [name for name in (format.family, format.name) if name]
+    return *dict.fromkeys(names), "show"
+
+
+def complete_output_format(incomplete: str) -> list[str]:
+    """Formats that a model may predict."""
+    return _matching(output_formats(), incomplete)
+
+
 def complete_span_scheme(incomplete: str) -> list[str]:
     """Schemes of tags that mean spans."""
     from tagkit.text.schemes import SPAN_SCHEMES
@@ -94,7 +111,7 @@ def complete_setting(incomplete: str) -> list[str]:
     names = option_names()
     if not equals:
         return _matching((f"{each}=" for each in names), incomplete)
-    values = _choices(name) if name in names else []
+    values = choices_of(name) if name in names else []
     return _matching((f"{name}={value}" for value in values), incomplete)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tagkit.cli.completion import complete_part, values_of
-from tagkit.cli.options import DevFile, Set, TestFile, TrainFile
+from tagkit.cli.options import DevFile, Set, TestFile, TrainFile, load_settings
 from tagkit.wording import shown_name
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
@@ -40,7 +40,6 @@ def config_command(
     task: Annotated[
         str | None,
         typer.Option(
-            help="What to learn: tag (tokens), classify (texts) or both.",
             metavar="TASK",
             show_default="the task that the corpus is for",
             autocompletion=values_of("task"),
@@ -78,7 +77,7 @@ def config_command(
             f"expected either {shown_name(part)}, to list options, or --train "
             f"{shown_name(train)}, to write a complete configuration; found both"
         )
-    from tagkit.config import load_config, refuse_without_effect, with_options
+    from tagkit.config import refuse_without_effect, with_options
 
     flags = {
         "task": task,
@@ -87,7 +86,7 @@ def config_command(
         "data.test_file": test,
         "embeddings.vectors": vectors,
     }
-    settings = load_config(None, overrides or (), flags)
+    settings = load_settings(None, overrides, flags)
     is_detected = "task" not in settings.model_fields_set
     if not is_detected:  # before torch is imported
         refuse_without_effect(settings, "tagkit config")

@@ -13,6 +13,7 @@ from tagkit.cli.options import (
     TagColumn,
     TokenColumn,
     column,
+    load_settings,
     tag_columns,
 )
 
@@ -44,7 +45,7 @@ def convert_command(
     scheme: Annotated[
         str | None,
         typer.Option(
-            help="Tag scheme of OUT: iob1, iob2, iobes or bilou.",
+            help="Tag scheme of OUT: iob1, iob2, iobes, bilou or bmes.",
             metavar="SCHEME",
             show_default="that of IN",
             autocompletion=complete_span_scheme,
@@ -66,7 +67,6 @@ def convert_command(
     # Late: no torch, and nothing that is slow to import, before the arguments are known to be
     # good.
     from tagkit.cli.console import note
-    from tagkit.config import load_config
     from tagkit.corpus.files import convert_file
     from tagkit.wording import plural
 
@@ -77,7 +77,7 @@ def convert_command(
         "data.tag_column": tag_columns(tag_column),
         "data.encoding": encoding,
     }
-    data = load_config(flags=flags, overrides=overrides or ()).data
+    data = load_settings(None, overrides, flags).data
     converted = convert_file(source, output, data, to=to, scheme=scheme, force=force, note=note)
     # To standard error: standard output may be the corpus.
     target = converted.target

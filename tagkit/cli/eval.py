@@ -92,7 +92,7 @@ def eval_command(
     scheme: Annotated[
         str,
         typer.Option(
-            help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou or labels.",
+            help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou, bmes or labels.",
             metavar="SCHEME",
             autocompletion=values_of("data.scheme"),
         ),

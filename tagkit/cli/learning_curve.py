@@ -26,6 +26,7 @@ from tagkit.cli.options import (
     TrainWorkers,
     column,
     config_file,
+    load_settings,
     tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
@@ -33,6 +34,7 @@ from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
 from tagkit.wording import Setting, shorten
 
+FOLDER = "models/learning-curve"  # by default
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
@@ -49,8 +51,15 @@ def learning_curve_command(
     train: TrainFile = None,
     dev: DevFile = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Folder of the learning curve.", metavar="DIR")
-    ] = "models/learning-curve",
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder of the learning curve.",
+            metavar="DIR",
+            show_default=FOLDER,
+        ),
+    ] = None,
     sizes: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +98,7 @@ def learning_curve_command(
     A power law through the scores forecasts those of twice and four times the data. The test
     corpus is not used.
     """
-    from tagkit.config import load_config, refuse_without_effect
+    from tagkit.config import refuse_without_effect
 
     config = config_file(config, train)
     flags = {
@@ -109,7 +118,7 @@ def learning_curve_command(
         "train.workers": workers,
         "train.metric": metric,
     }
-    settings = load_config(config, overrides or (), flags)
+    settings = load_settings(config, overrides, flags, folder=FOLDER)
     refuse_without_effect(settings, str(config or "configuration"))
     parsed = None if sizes is None else parse_sizes(sizes)
     if seed is not None and seeds is not None:

@@ -190,6 +190,9 @@ def _say_how_to_resume(error: Interrupted) -> None:
         say(f"{stopped}. To resume: the same command with --resume")
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
-    if options[0] in ("train", "learning-curve"):  # the same `tune` command resumes its search
+    row = COMMANDS.get(options[0])
+    if (
+        row is not None and "resume" in row[0].__annotations__
+    ):  # the same `tune` command resumes its search
         options.append("--resume")
     say(f"{stopped}. To resume: {visible(shlex.join(['tagkit', *options]))}")

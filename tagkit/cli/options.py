@@ -1,8 +1,9 @@
 """Options that several commands take, each described once."""
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,8 +14,12 @@ from tagkit.cli.completion import (
     complete_setting,
     values_of,
 )
+from tagkit.cli.messages import OPTION_FLAGS
 from tagkit.errors import ConfigError
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, shown_name
+
+if TYPE_CHECKING:
+    from tagkit.config import Config
 
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
@@ -65,12 +70,12 @@ TagColumn = Annotated[
 
 Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
 
-# A text, and not a Literal: the configuration knows the formats, and refuses others by name.
+# A text, and not a Literal: the configuration knows the formats, and refuses others by name. They
+# are put into the help where it is shown (`parser.Command`).
 InputFormat = Annotated[
     str | None,
     typer.Option(
-        help="Format of the input: columns, conllu, jsonl, brat, slash, parallel, tsv, csv, "
-        "fasttext, trec, trees, folder or text.",
+        help="Format of the input: {choices}.",
         metavar="FORMAT",
         show_default="recognised",
         autocompletion=values_of("data.format"),
@@ -124,3 +129,68 @@ def config_file(named: Path | None, train: str | None) -> Path | None:
         )  # fmt: skip
         raise ConfigError(str(path), [remedy])
     return path
+
+
+def load_settings(
+    path: Path | None,
+    overrides: Sequence[str] | None,
+    flags: Mapping[str, Any],
+    *,
+    folder: str | None = None,
+) -> "Config":
+    """The configuration of a command: that of a file, `--set` and flags.
+
+    In Python later values replace earlier ones. On one command line two values of an option are a
+    mistake, of which nothing shows which one is meant.
+
+    Args:
+        path: of the file; None for the defaults.
+        overrides: what `--set` gives.
+        flags: what flags of their own give, by the option's dotted name; a None is skipped.
+        folder: the command's own output.dir, unless one is given: that of the file is a model's.
+
+    Raises:
+        typer.BadParameter: an option is given twice, with different values.
+        ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
+    """
+    from tagkit.config import load_config
+
+    overrides = overrides or ()
+    given = set_values(overrides)
+    for name, value in flags.items():
+        if value is not None and name in given and not _are_same(given[name], value):
+            flag = OPTION_FLAGS[name]
+            raise typer.BadParameter(
+                f"{name} is given twice: by {flag} and by --set; give one of them"
+            )
+    if folder is not None and "output.dir" not in given and flags.get("output.dir") is None:
+        flags = {**flags, "output.dir": folder}
+    return load_config(path, overrides, flags)
+
+
+def set_values(overrides: Sequence[str]) -> dict[str, Any]:
+    """The values that `--set` gives, by the option's dotted name.
+
+    Raises:
+        typer.BadParameter: an option is given twice, with different values.
+    """
+    from tagkit.config import toml_value
+
+    values: dict[str, Any] = {}
+    for text in overrides:
+        name, _, written = text.partition("=")
+        name, value = name.strip(), toml_value(written.strip())
+        if not _are_same(values.setdefault(name, value), value):
+            raise typer.BadParameter(
+                f"{shown_name(name)} is given twice by --set; give one value of it"
+            )
+    return values
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two values, in TOML or as a flag has them, are written alike."""
+    return _as_written(one) == _as_written(other)
+
+
+def _as_written(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -28,6 +28,7 @@ _LARGEST = 2**31 - 1  # of a number of things
 _TYPE = re.compile(r" <[^<>]*>$")  # after the name of an argument
 # What typer adds to a help text: `[default: (by name); x>=0; required]`.
 _EXTRAS = re.compile(r"(?P<text>.*?)  \[(?P<extras>.*)\]", re.DOTALL)
+_CHOICES = "{choices}"  # in a help text: where those of the option of the configuration stand
 # click's, which newer versions of typer carry inside themselves.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
@@ -87,18 +88,24 @@ def _takes_one_value(param: Any) -> bool:
 
 
 def _complete(param: Any) -> None:
-    """Give a flag without a help text that of the option of the configuration that it sets.
+    """Give a flag without a help text that of the option that it sets, or its choices to one.
 
     Only here, where help is shown: the configuration is slow to import (pydantic), and
     `tagkit --help` does without it.
     """
-    if param.param_type_name == "argument" or param.help:
+    if param.param_type_name == "argument" or (param.help and _CHOICES not in param.help):
         return
+    from tagkit.cli.completion import choices_of
     from tagkit.config import option_text
 
     name = next(name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts)
+    if param.help:
+        *others, last = (choice for choice in choices_of(name) if choice != "auto")
+        param.help = param.help.replace(_CHOICES, f"{', '.join(others)} or {last}")
+        return
     param.help, default = option_text(name)
-    param.show_default = default or False
+    if not isinstance(param.show_default, str):  # one command may choose a value of its own
+        param.show_default = default or False
 
 
 def _plain(kind: str, name: str, text: str) -> tuple[str, str]:

@@ -10,14 +10,22 @@ from typing import Annotated, Literal
 
 import typer
 
+from tagkit.cli.completion import complete_output_format, output_formats
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
 
-# All that a model may predict; which ones fit its labels, the library says.
-OutputFormat = Literal[
-    "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "slash",
-    "parallel", "brat", "tsv", "csv", "fasttext", "trec", "trees", "folder", "html", "show",
-]  # fmt: skip
+
+def _known_format(name: str) -> str:
+    """The name of a format of the output.
+
+    Raises:
+        typer.BadParameter: there is none of this name.
+    """
+    if name != "auto" and name not in (known := output_formats()):
+        expected = ", ".join(map(repr, known))
+        raise typer.BadParameter(f"{name!r} is not one of {expected}.")
+    return name
+
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
@@ -50,9 +58,11 @@ def predict_command(
     ] = None,
     input_format: InputFormat = None,
     output_format: Annotated[
-        OutputFormat,
+        str,
         typer.Option(
             "--format",
+            callback=_known_format,
+            autocompletion=complete_output_format,
             help="Format of the output, such as jsonl (a JSON object per text), or html or show, "
             "for people: labels in the text. auto: CoNLL-U for CoNLL-U, else columns.",
             metavar="FORMAT",

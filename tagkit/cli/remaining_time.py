@@ -103,7 +103,7 @@ def step_line(
         The line, and how many of the bar's characters at its end stand for steps to come.
     """
     head, count = f"epoch {step.epoch}/{step.epochs}", f"{step.done:,}/{step.total:,}"
-    loss, rate = f"loss {step.loss:.4f}", f"{step.tokens_per_s:,.0f}"
+    loss, rate = f"loss {step.loss:z.4f}", f"{step.tokens_per_s:,.0f}"
     times = (
         [f"{shown_time(left.epoch)} left", f"{what} at most {shown_time(left.run)}"] if left else []
     )

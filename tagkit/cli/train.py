@@ -25,6 +25,7 @@ from tagkit.cli.options import (
     TrainWorkers,
     column,
     config_file,
+    load_settings,
     tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
@@ -93,7 +94,7 @@ def train_command(
     The best and the last epoch are saved. Without --train and --config, the configuration is
     read from tagkit.toml in this folder; with --train, every option has a default.
     """
-    from tagkit.config import load_config, refuse_without_effect
+    from tagkit.config import refuse_without_effect
 
     config = config_file(config, train)
     # None stands for an argument that was not given, and leaves the configuration as it is.
@@ -119,7 +120,7 @@ def train_command(
         "train.max_minutes": max_minutes,
         "train.checkpoint_every": checkpoint_every,
     }
-    settings = load_config(config, overrides or (), flags)
+    settings = load_settings(config, overrides, flags)
     # `train` checks this too. Here it comes before torch is imported, and names the file.
     if not resume:
         refuse_without_effect(settings, str(config or "configuration"))

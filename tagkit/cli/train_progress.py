@@ -62,7 +62,9 @@ class Progress(WithBar, Listener):
         self._steps.restart("seed" if self._seeds > 1 else "run")
         criterion = prepared.criterion
         self._measure, self._metric = criterion.name, criterion.key
-        self._columns = {**criterion.beside, **description.columns}
+        columns = {**criterion.beside, **description.columns}
+        columns.pop(criterion.key, None)  # it has the column of the criterion
+        self._columns = columns
         self._factor = 100 if description.shares else 1
         note("")
         note(table_head(self._measure, self._columns))
@@ -175,11 +177,11 @@ def table_row(
         for key, head in columns.items()
     )
     # Chosen by its loss, an epoch has the loss on dev as its score.
-    loss = "-" if epoch.dev_loss is None else f"{epoch.dev_loss:.4f}"
+    loss = "-" if epoch.dev_loss is None else f"{epoch.dev_loss:z.4f}"
     loss = "" if measure == LOSS else f"  {loss:>8}"
     score = f"{score_text(metric, epoch.score):>{max(8, len(measure) + 4)}}"
     return (
-        f"{epoch.number:>5}  {epoch.loss:>8.4f}{loss}  {score}{added}  "
+        f"{epoch.number:>5}  {epoch.loss:>z8.4f}{loss}  {score}{added}  "
         f"{epoch.lr:>8.6f}  {epoch.tokens_per_s:>8,.0f}{star}"
     )
 
@@ -244,7 +246,7 @@ def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:
         first, last = (score_text(metric, epoch.score) for epoch in (epochs[0], epochs[-1]))
         width = max(8, len(measure))
         yield ""
-        yield f"{'loss':<{width}}  {sparkline(losses)}  {losses[0]:.4f} to {losses[-1]:.4f}"
+        yield f"{'loss':<{width}}  {sparkline(losses)}  {losses[0]:z.4f} to {losses[-1]:z.4f}"
         yield f"{measure:<{width}}  {sparkline(scores)}  {first} to {last}"
 
 

@@ -20,6 +20,8 @@ from tagkit.cli.options import (
     TrainFile,
     TrainWorkers,
     config_file,
+    load_settings,
+    set_values,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
@@ -36,6 +38,7 @@ DEFAULT_SEARCH = (
     "encoder.locked_dropout=0.1..0.6",
     "train.batch_size=4,8,16,32",
 )
+FOLDER = "models/search"  # by default
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
@@ -68,11 +71,15 @@ def tune_command(
     train: TrainFile = None,
     dev: DevFile = None,
     output: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--output", "-o", help="Folder of the search and of its best model.", metavar="DIR"
+            "--output",
+            "-o",
+            help="Folder of the search and of its best model.",
+            metavar="DIR",
+            show_default=FOLDER,
         ),
-    ] = "models/search",
+    ] = None,
     search: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,7 +116,7 @@ def tune_command(
     Each trial trains a model; the one with the best dev score is kept. The same command resumes a
     search that was stopped. The test corpus is not used.
     """  # fmt: skip
-    from tagkit.config import load_config, refuse_without_effect
+    from tagkit.config import refuse_without_effect
     from tagkit.config.search_space import parse_spaces
 
     config = config_file(config, train)
@@ -126,16 +133,21 @@ def tune_command(
         "train.metric": metric,
         "train.max_minutes": max_minutes,
     }
-    settings = load_config(config, overrides or (), flags)
-    spaces = parse_spaces(search or default_search(settings))
+    settings = load_settings(config, overrides, flags, folder=FOLDER)
+    given = set_values(overrides or ())
+    # What is set is not searched.
+    default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
+    if not (search or default):
+        raise typer.BadParameter("all that is searched by default is set: --search names more")
+    spaces = parse_spaces(search or default)
+    for name in spaces:
+        if name in given:
+            raise typer.BadParameter(
+                f"{name} is given twice: by --set and by --search; give one of them"
+            )
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
-    if not spaces:
-        raise ConfigError(
-            "tagkit tune",
-            ["every option that is searched by default is set: name one to search with --search"],
-        )
     # `find_spec` does not import it, which would take a second.
     if find_spec("optuna") is None:
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])

@@ -20,6 +20,7 @@ DEFAULT_WORD_DROPOUT = 0.05
 
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 _WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
+# Their rows, which use it, are torch's: a law of the table of cells holds this list.
 _WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
 
 

@@ -85,7 +85,8 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
     """
     if isinstance(given, Config):
-        return given
+        # Also what pydantic's own `model_copy` has changed, which checks nothing.
+        return parse_config(given.model_dump(exclude_unset=True), "configuration")
     if isinstance(given, str | Path):
         return load_config(given)
     if not isinstance(given, Mapping):

@@ -59,6 +59,12 @@ def established(name: Any) -> Any:
     return SYNONYMS.get(name.lower(), name.lower()) if isinstance(name, str) else name
 
 
+def _learnable(name: Any) -> Any:
+    # BMES is IOBES in other letters.
+    scheme = established(name)
+    return "iobes" if scheme == "bmes" else scheme
+
+
 def is_device(name: str) -> bool:
     """Whether a device may be called that; there may be no such device on this machine."""
     return _DEVICE.fullmatch(name) is not None
@@ -112,9 +118,10 @@ def _is_positive(text: str) -> bool:
 
 
 Scheme = Annotated[
-    Literal["auto", "iob1", "iob2", "iobes", "bilou", "labels"], BeforeValidator(established)
+    Literal["auto", "iob1", "iob2", "iobes", "bilou", "bmes", "labels"],
+    BeforeValidator(established),
 ]
-TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(established)]
+TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(_learnable)]
 Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
 Encoding = Annotated[str, AfterValidator(_known_encoding)]
 Periods = Annotated[tuple[Size, ...], AfterValidator(_rising_from_one)]

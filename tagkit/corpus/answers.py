@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.record_checks import check_item
+from tagkit.corpus.record_checks import check_answer, check_item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TaggedToken
 from tagkit.text.schemes import is_span_tag
@@ -43,10 +43,12 @@ def as_items(records: Iterable[Item | Answer], *, split: bool) -> Iterator[Item]
         if isinstance(record, Sentence | Document):
             check_item(record, f"record {number:,}")
             yield record
-        elif isinstance(record, Prediction) or (split and isinstance(record, TaggedText)):
-            yield from as_sentences(record)
-        elif isinstance(record, TaggedText):
-            yield as_document(record)
+        elif isinstance(record, Prediction | TaggedText):
+            check_answer(record, f"record {number:,}")
+            if split or isinstance(record, Prediction):
+                yield from as_sentences(record)
+            else:
+                yield as_document(record)
         else:
             raise DataError(
                 "records: expected a Sentence, a Document, or a model's answer, found "

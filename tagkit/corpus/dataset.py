@@ -149,8 +149,9 @@ def hold_out(
     """Train without a random part of its sentences, and that part.
 
     Each class has its share of that part, as near as whole texts allow: a rare class would often be
-    missing in a part that is drawn without regard to classes. By document, whole documents are
-    held out until they have so many sentences, or a few more.
+    missing in a part that is drawn without regard to classes. Where its share is less than a text,
+    it has one all the same as long as that leaves each other class within one text of its share. By
+    document, whole documents are held out until they have so many sentences, or a few more.
 
     Raises:
         DataError: there is only one sentence, or by document only one document.
@@ -176,7 +177,9 @@ def hold_out(
         order = list(range(total))
         # Python's generator, not torch's: the part is the same whatever else the run draws.
         random.Random(seed).shuffle(order)
-        chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
+        labels = [sentence.labels for sentence in train.sentences]
+        ranking = _evenly([labels[i] for i in order], order, total)
+        chosen = _with_rare_classes(labels, ranking, count)
     kept = train.part([i for i in range(total) if i not in chosen])
     held_out = train.part([i for i in range(total) if i in chosen])
     name = f"{Path(train.path).name} (split off)"
@@ -219,3 +222,46 @@ def _evenly(labels: Sequence[Hashable], items: Sequence[int], count: int) -> lis
         for place, item in enumerate(group)
     ]
     return [item for _, _, item in sorted(places)[:count]]
+
+
+def _with_rare_classes(
+    labels: Sequence[tuple[str, ...]], ranking: Sequence[int], count: int
+) -> set[int]:
+    """The first `count` items of a ranking, some replaced by later ones of classes that they lack.
+
+    A class gets a place where an item of it is left for the other part. That place is one of
+    labels that then have a little less than their share: with more such classes than places the
+    part is still like the whole, and the classes with most items come first.
+
+    Args:
+        labels: of each item, which are its classes.
+        ranking: all items, as `_evenly` ranks them.
+        count: of places.
+    """
+    chosen = set(ranking[:count])
+    groups = Counter(labels)
+    share = {group: size * count / len(labels) for group, size in groups.items()}
+    taken = Counter(labels[item] for item in chosen)
+    held = Counter(label for item in chosen for label in labels[item])
+    kept = Counter(label for item in ranking[count:] for label in labels[item])
+
+    def is_spare(item: int) -> bool:
+        group = labels[item]
+        return taken[group] >= share[group] and all(held[label] > 1 for label in group)
+
+    spare = (item for item in reversed(ranking[:count]) if is_spare(item))
+    for item in ranking[count:]:
+        group = labels[item]
+        lacks_one = any(not held[label] for label in group)
+        if not lacks_one or not all(kept[label] > 1 for label in group):
+            continue
+        given_up = next(spare, None)
+        if given_up is None:
+            break
+        for moved, step in ((given_up, -1), (item, 1)):
+            taken[labels[moved]] += step
+            for label in labels[moved]:
+                held[label] += step
+                kept[label] -= step
+        chosen ^= {given_up, item}
+    return chosen

@@ -16,7 +16,7 @@ from tagkit.corpus.formats.options import Reading, silent, source_of
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import STDIN
 from tagkit.corpus.formats.table import target_format
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.storage import open_output
 from tagkit.storage.places import (
     refuse_folder_of_input,
@@ -27,6 +27,14 @@ from tagkit.storage.places import (
 )
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import clipped
+
+# Options of [data] that say what is learnt from a corpus, not how it is read.
+_OF_TRAINING = frozenset(
+    {
+        "train_file", "dev_file", "test_file", "train_sentences", "dev_fraction", "weights",
+        "train_scheme", "bpe_size", "bpe_dropout",
+    }
+)  # fmt: skip
 
 
 def read(
@@ -55,7 +63,8 @@ def read(
 
     Raises:
         DataError: the file cannot be read.
-        FormatError: a line of it cannot be, and there is no `on_error`.
+        FormatError: a line of it cannot be, and there is no `on_error`. With one it is raised as
+            FileError where no further line could be read either, as after a byte that is no text.
         ConfigError: an option is unknown or has a wrong value.
     """
     data = data_options(options)
@@ -225,8 +234,11 @@ def data_options(options: dict[str, Any]) -> DataConfig:
     """The configuration of a corpus from options of [data].
 
     Raises:
-        ConfigError: an option is unknown or has a wrong value.
+        ConfigError: an option is unknown, has a wrong value, or is for training alone.
     """
+    if unused := sorted(_OF_TRAINING.intersection(options)):
+        problem = "is for training, and has no effect here; leave it out"
+        raise ConfigError("options", [f"data.{name}: {problem}" for name in unused])
     return load_config(flags={f"data.{name}": value for name, value in options.items()}).data
 
 

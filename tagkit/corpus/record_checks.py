@@ -1,11 +1,15 @@
-"""Records that a program has made: what does not fit together is refused by name."""
+"""Records that a program has made: what does not fit together is refused by name.
 
-from collections.abc import Iterable
+A frozen dataclass holds whatever it is given. What a reader makes fits together always.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError
-from tagkit.text.records import Document, Sentence
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TextSpan
 from tagkit.wording import clipped, plural
 
 
@@ -17,20 +21,49 @@ def check_item(item: Item, where: str) -> None:
         where: names it in messages, such as "record 3".
 
     Raises:
-        DataError: words, tags or classes are no strings, there is not one tag or place for each
-            word, or a place or span lies outside of its text.
+        DataError: words, tags or classes are no strings, there is not one tag, place or feature for
+            each word, a place or span lies outside of its text, or has another text than stands
+            there, or JSON cannot hold what else the record has.
     """
     _check_strings("classes", item.labels, where)
+    _check_extra(item.extra, where)
     if isinstance(item, Sentence):
+        _check_parts("words", item.words, where)
         check_sentence(item, where)
+        if not item.words:
+            raise DataError(f"{where}: expected at least one word, found none")
         if item.tags is not None:
-            _check_strings("tags", item.tags, where)
-            _check_count("tag", len(item.tags), item, where)
+            _check_values("tag", item.tags, item.words, where)
+        _check_parts("feature columns", item.features, where)
+        for column in item.features:
+            _check_values("feature", column, item.words, where)
+        _check_document_number(item.document, where)
+    else:
+        check_document(item, where)
+        if item.spans is not None:
+            _check_spans(item.text, item.spans, where)
+
+
+def check_answer(answer: Prediction | TaggedText, where: str) -> None:
+    """Refuse a model's answer that was changed into what no model gives; arguments as of an item.
+
+    Raises:
+        DataError: as of `check_item`.
+    """
+    _check_strings("classes", answer.labels, where)
+    if isinstance(answer, Prediction):
+        _check_strings("words", answer.words, where)
+        if answer.tags:  # none of a model without tags
+            _check_values("tag", answer.tags, answer.words, where)
         return
-    check_document(item, where)
-    for span in item.spans or ():
-        if not 0 <= span.start < span.end <= len(item.text):
-            raise _outside("spans", item.text, (span.start, span.end), where)
+    _check_text(answer.text, where)
+    _check_parts("sentences", answer.sentences, where)
+    for sentence in answer.sentences:
+        _check_parts("tokens", sentence, where)
+    places = [(token.start, token.end) for sentence in answer.sentences for token in sentence]
+    # Words of one multiword token of CoNLL-U share a place, here and below.
+    _check_places("tokens", answer.text, places, where, apart=False)
+    _check_spans(answer.text, answer.spans, where)
 
 
 def check_sentence(sentence: Sentence, where: str) -> None:
@@ -39,10 +72,13 @@ def check_sentence(sentence: Sentence, where: str) -> None:
     Raises:
         DataError: words are no strings, or there is not one place in the text for each.
     """
-    _check_strings("words", sentence.words, where)
+    words: Any = sentence.words  # also those of an array, of which a model makes a tuple
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise DataError(f"{where}: expected words, found {clipped(repr(words))}")
+    _check_strings("words", tuple(words), where)
     if sentence.text is not None:
-        _check_count("place in its text", len(sentence.places), sentence, where)
-        # Words of one multiword token of CoNLL-U share a place.
+        _check_text(sentence.text, where)
+        _check_count("place in its text", len(sentence.places), sentence.words, where)
         _check_places("places", sentence.text, sentence.places, where, apart=False)
 
 
@@ -52,23 +88,58 @@ def check_document(document: Document, where: str) -> None:
     Raises:
         DataError: the text is no string, or a token lies outside of it.
     """
-    if not isinstance(document.text, str):
-        raise DataError(f"{where}: expected a text, found {clipped(repr(document.text))}")
+    _check_text(document.text, where)
     if document.tokens is not None:
         _check_places("tokens", document.text, document.tokens, where, apart=True)
 
 
-def _check_strings(what: str, values: Any, where: str) -> None:
+def _check_text(text: Any, where: str) -> None:
+    if not isinstance(text, str):
+        raise DataError(f"{where}: expected a text, found {clipped(repr(text))}")
+
+
+def _check_parts(what: str, parts: Any, where: str) -> None:
     # A string is a sequence of strings too, whose words would be its characters.
-    is_one = isinstance(values, str) or not isinstance(values, Iterable)
-    if is_one or not all(isinstance(value, str) for value in values):
+    if isinstance(parts, str) or not isinstance(parts, Sequence):
+        raise DataError(f"{where}: expected {what}, found {clipped(repr(parts))}")
+
+
+def _check_strings(what: str, values: Any, where: str) -> None:
+    _check_parts(what, values, where)
+    if not all(isinstance(value, str) for value in values):
         raise DataError(f"{where}: expected {what}, found {clipped(repr(values))}")
 
 
-def _check_count(what: str, found: int, sentence: Sentence, where: str) -> None:
-    if found != len(sentence):
-        words = plural(len(sentence), "word")
-        raise DataError(f"{where}: expected a {what} for each of {words}, found {found:,}")
+def _check_values(what: str, values: Any, words: Sequence[str], where: str) -> None:
+    _check_strings(f"{what}s", values, where)
+    _check_count(what, len(values), words, where)
+
+
+def _check_count(what: str, found: int, words: Sequence[str], where: str) -> None:
+    if found != len(words):
+        expected = f"a {what} for each of {plural(len(words), 'word')}"
+        raise DataError(f"{where}: expected {expected}, found {found:,}")
+
+
+def _check_spans(text: str, spans: Any, where: str) -> None:
+    _check_parts("spans", spans, where)
+    least = 0
+    for span in spans:
+        if not isinstance(span, TextSpan) or not isinstance(span.label, str):
+            raise DataError(
+                f"{where}: spans: expected a TextSpan with a label, found {clipped(repr(span))}"
+            )
+        start, end = pair("spans", (span.start, span.end), where)
+        if not 0 <= start < end <= len(text):
+            raise _outside("spans", text, (start, end), where)
+        if start < least:  # one that overlaps the one before is refused where that matters
+            raise DataError(f"{where}: expected spans in the order of the text, found {span}")
+        least = start
+        if span.text != text[start:end]:
+            raise DataError(
+                f"{where}: spans: expected the text from {start} to {end}, "
+                f"{clipped(repr(text[start:end]))}, found {clipped(repr(span.text))}"
+            )
 
 
 def _check_places(
@@ -77,17 +148,51 @@ def _check_places(
     """Refuse places outside of a text, or out of its order; `apart` ones do not overlap either."""
     least = 0
     for place in places:
-        try:
-            start, end = place
-            fits = least <= start < end <= len(text)
-        except (TypeError, ValueError):  # it is no pair, or one of something else
-            pair = "start and end of each"
-            raise DataError(
-                f"{where}: {what}: expected {pair}, found {clipped(repr(place))}"
-            ) from None
-        if not fits:
+        start, end = pair(what, place, where)
+        if not least <= start < end <= len(text):
             raise _outside(what, text, (start, end), where)
         least = end if apart else start
+
+
+def pair(what: str, place: Any, where: str) -> tuple[int, int]:
+    """Start and end of a place.
+
+    Args:
+        what: names the places in messages.
+        place: of a record.
+        where: as of `check_item`.
+
+    Raises:
+        DataError: it is no pair, or not one of whole numbers, which alone a file can hold.
+    """
+    try:
+        start, end = place
+    except (TypeError, ValueError):
+        start = end = None
+    if not (isinstance(start, int) and isinstance(end, int)):
+        problem = "expected start and end of each, whole numbers"
+        raise DataError(f"{where}: {what}: {problem}, found {clipped(repr(place))}")
+    return start, end
+
+
+def _check_extra(extra: Any, where: str) -> None:
+    if not extra:
+        return
+    try:
+        fits = isinstance(extra, Sequence) and all(isinstance(name, str) for name, _ in extra)
+        json.dumps(extra)
+    except (TypeError, ValueError, RecursionError):
+        fits = False
+    if not fits:
+        raise DataError(
+            f"{where}: extra: expected pairs of a name and a value that JSON can hold, found "
+            f"{clipped(repr(extra))}"
+        )
+
+
+def _check_document_number(number: Any, where: str) -> None:
+    if number is not None and not isinstance(number, int):
+        raise DataError(f"{where}: document: expected a number, found {clipped(repr(number))}")
 
 
 def _outside(what: str, text: str, place: tuple[int, int], where: str) -> DataError:

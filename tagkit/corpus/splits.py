@@ -25,7 +25,7 @@ from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
@@ -138,15 +138,28 @@ def as_corpus(
             refuse_answers(split.layout, split.path)
     if train.weights and not any(train.weights):  # dev has the others
         raise DataError(f"{train.path}: every sentence to learn from has the weight 0")
-    # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.
-    if has_spans(train.scheme) and not any(train.entities()):
-        raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
+    _refuse_one_tag(train, config.data)
     if kinds.classes:
         for split in (dev, test):
             if split:
                 check_classes(split, several=several)
         check_variety(train, dev, is_split=is_split)
     return Corpus(train, dev, test)
+
+
+def _refuse_one_tag(train: Split, data: DataConfig) -> None:
+    """Refuse tags that are all the same: a model that always says it is right, and useless.
+
+    Raises:
+        DataError: they are.
+    """
+    if has_spans(train.scheme) and not any(train.entities()):
+        raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
+    labels = train.labels()
+    # Of several columns another one may have something to learn.
+    if train.scheme == PLAIN and len(labels) == 1 and not data.tag_columns:
+        problem = f"{train.path}: there is nothing to learn, as every tag is {shorten(min(labels))}"
+        raise DataError(Message(problem, other_column(train.format, data)))
 
 
 def read_split(

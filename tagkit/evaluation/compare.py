@@ -33,6 +33,7 @@ from tagkit.evaluation.labelled import (
     LabelledFile,
     labelled_records,
 )
+from tagkit.evaluation.metrics import Kind, need_labels
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
@@ -94,6 +95,7 @@ def compare_files(
         raise DataError(
             Message(listed, ": expected one column, as files are compared by one column at a time")
         )
+    keep_labels = keep_labels or need_labels(Kind.SPANS, Kind.TOKENS)
     if predicted_file is None:
         return compare_columns(gold_file, data, pred_column, strict, note, keep_labels=keep_labels)
     gold, predicted = both_files(gold_file, predicted_file, data, pred_column, note)
@@ -142,6 +144,8 @@ def _compare(
     classes = gold.has_classes and predicted.has_classes
     # JSON Lines of texts with classes may have an empty list of spans in every record.
     tags = tags and not (classes and gold.is_bare and predicted.is_bare)
+    if not (gold.has_tags or gold.has_classes) and gold.items:
+        raise DataError(f"{gold.name}: expected tags, spans or classes, found {gold.holds}")
     if not (tags or classes) and gold.items and predicted.items:
         raise DataError(
             f"{predicted.name}: expected {gold.holds} as in {gold.name}, found {predicted.holds}"

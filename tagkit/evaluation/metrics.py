@@ -8,6 +8,7 @@ table that `tagkit train` shows, and a value of `train.metric`.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.scores import Labels, ScoreTable
@@ -40,7 +41,7 @@ class Comparison:
     Attributes:
         kind: what the labels are.
         gold: the tags of each sentence, or the classes of each text; empty of files that were
-            counted as they were read.
+            counted as they were read, as they are where each metric is `of_counts`.
         predicted: as long as `gold`.
         accuracy: share of tokens whose tag is right, or of texts whose classes all are.
         table: scores by label.
@@ -72,6 +73,8 @@ class Metric:
         value: the function that computes it.
         has_place: whether the table of a report or the line below it shows it already. One
             that has no place there gets a line and a column of its own.
+        of_counts: whether it follows from `accuracy` and `table` alone. Where all do, two files are
+            counted as they are read; else their labels are kept for it.
     """
 
     key: str
@@ -79,21 +82,24 @@ class Metric:
     column: str
     kinds: frozenset[Kind]
     value: Callable[[Comparison], float]
-    has_place: bool
+    has_place: bool = False
+    of_counts: bool = False
 
 
 _ALL = frozenset(Kind)
 _NOT_TOKENS = _ALL - {Kind.TOKENS}  # micro P, R and F1 of plain labels all equal their accuracy
 
+_of_counts = partial(Metric, has_place=True, of_counts=True)
+
 # The order is that of the keys in history.jsonl.
 METRICS = {
     metric.key: metric
     for metric in (
-        Metric("accuracy", "accuracy", "acc.", _ALL, lambda c: c.accuracy, True),
-        Metric("precision", "precision", "P", _NOT_TOKENS, lambda c: c.table.micro.precision, True),
-        Metric("recall", "recall", "R", _NOT_TOKENS, lambda c: c.table.micro.recall, True),
-        Metric("f1", "F1", "F1", _NOT_TOKENS, lambda c: c.table.micro.f1, True),
-        Metric("macro_f1", "macro F1", "macro F1", _ALL, lambda c: c.table.macro.f1, True),
+        _of_counts("accuracy", "accuracy", "acc.", _ALL, lambda c: c.accuracy),
+        _of_counts("precision", "precision", "P", _NOT_TOKENS, lambda c: c.table.micro.precision),
+        _of_counts("recall", "recall", "R", _NOT_TOKENS, lambda c: c.table.micro.recall),
+        _of_counts("f1", "F1", "F1", _NOT_TOKENS, lambda c: c.table.micro.f1),
+        _of_counts("macro_f1", "macro F1", "macro F1", _ALL, lambda c: c.table.macro.f1),
     )
 }
 
@@ -111,6 +117,11 @@ HEADLINES = {
 def metrics_of(kind: Kind) -> Iterator[Metric]:
     """The metrics that are defined for a kind."""
     return (metric for metric in METRICS.values() if kind in metric.kinds)
+
+
+def need_labels(*kinds: Kind) -> bool:
+    """Whether some metric of these kinds reads the labels themselves."""
+    return any(not metric.of_counts for kind in kinds for metric in metrics_of(kind))
 
 
 def headline_metric(kind: Kind) -> Metric:

@@ -17,8 +17,7 @@ _OUTSIDE: Tag = (OUTSIDE, "")
 def well_formed_spans(tags: Sequence[str], scheme: str) -> list[Stretch]:
     """Spans of a sentence that are well-formed in one of the span schemes.
 
-    A prefix that the scheme does not have is in no span, except the M of BMES, which is the I of
-    IOBES.
+    A prefix that the scheme does not have is in no span.
     """
     return _FINDERS[scheme]([_read(tag, scheme) for tag in tags])
 
@@ -26,8 +25,6 @@ def well_formed_spans(tags: Sequence[str], scheme: str) -> list[Stretch]:
 @lru_cache(maxsize=65_536)  # a corpus has few tags, each of them many times
 def _read(tag: str, scheme: str) -> Tag:
     prefix, label = split_tag(tag)
-    if prefix == "M" and scheme == "iobes":
-        prefix = "I"
     return (prefix, label) if prefix in PREFIXES[scheme] else _OUTSIDE
 
 
@@ -65,10 +62,11 @@ def _of_iob1(tags: Sequence[Tag]) -> list[Stretch]:
     return found
 
 
-def _of_closed(last: str, single: str) -> Callable[[Sequence[Tag]], list[Stretch]]:
-    """For IOBES and BILOU, whose spans say where they end.
+def _of_closed(inside: str, last: str, single: str) -> Callable[[Sequence[Tag]], list[Stretch]]:
+    """For IOBES, BILOU and BMES, whose spans say where they end.
 
     Args:
+        inside: prefix of a token between the first and the last one.
         last: prefix of the last token of several.
         single: prefix of a token that is a span by itself.
     """
@@ -84,7 +82,7 @@ def _of_closed(last: str, single: str) -> Callable[[Sequence[Tag]], list[Stretch
                 found.append((start, index + 1, label))
             if prefix == "B":
                 start, open_label = index, label
-            elif prefix != "I" or label != open_label:
+            elif prefix != inside or label != open_label:
                 start = None  # what was open has no end: it does not count
         return found
 
@@ -94,6 +92,7 @@ def _of_closed(last: str, single: str) -> Callable[[Sequence[Tag]], list[Stretch
 _FINDERS: dict[str, Callable[[Sequence[Tag]], list[Stretch]]] = {
     "iob1": _of_iob1,
     "iob2": _of_iob2,
-    "iobes": _of_closed("E", "S"),
-    "bilou": _of_closed("L", "U"),
+    "iobes": _of_closed("I", "E", "S"),
+    "bilou": _of_closed("I", "L", "U"),
+    "bmes": _of_closed("M", "E", "S"),
 }

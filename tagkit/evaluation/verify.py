@@ -175,7 +175,7 @@ def seqeval_table(gold: Labels, predicted: Labels, scheme: str, *, strict: bool)
     names = {label: f"{number:0{width}}" for number, label in enumerate(labels)}
     options: dict[str, Any] = {"output_dict": True, "zero_division": 0}
     if strict:
-        kind = getattr(seqeval_schemes, scheme.upper())
+        kind = getattr(seqeval_schemes, "IOBES" if scheme == "bmes" else scheme.upper())
         gold, predicted = _spelled(gold, scheme, names), _spelled(predicted, scheme, names)
         if not any(seqeval_schemes.Entities(tags, kind).unique_tags for tags in (gold, predicted)):
             return Counts().table()
@@ -220,9 +220,9 @@ def _spelled(sequences: Labels, scheme: str, names: Mapping[str, str]) -> list[l
 
     def spell(tag: str) -> str:
         prefix, label = split_tag(tag)
-        if prefix == "M" and scheme == "iobes":
-            prefix = "I"
-        return join_tag(prefix, names[label]) if prefix in PREFIXES[scheme] else OUTSIDE
+        if prefix not in PREFIXES[scheme]:
+            return OUTSIDE
+        return join_tag("I" if prefix == "M" else prefix, names[label])
 
     return [[spell(tag) for tag in tags] for tags in sequences]
 

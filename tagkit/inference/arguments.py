@@ -1,13 +1,15 @@
 """What callers of a model give: values of a wrong kind are refused by the parameter's name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from tagkit.corpus.record_checks import check_item
+from tagkit.corpus.dataset import Split
+from tagkit.corpus.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
 from tagkit.models.task import Task
-from tagkit.text.records import Sentence
+from tagkit.text.records import Prediction, Sentence
 from tagkit.wording import clipped, plural
 
 
@@ -32,8 +34,9 @@ def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) ->
     Raises:
         DataError: it is refused; the message has the parameter's name.
     """
-    # True is an int too, and 1 is not what it was meant for.
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    # Also a number of NumPy. True is an int too, and 1 is not what it was meant for.
+    is_number = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_number or value < least:
         found = clipped(repr(value))
         raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
     if value > most:  # the libraries below count in 32 or 64 bits
@@ -47,9 +50,58 @@ def check_probability(name: str, value: Any) -> None:
     Raises:
         DataError: it is refused; the message has the parameter's name.
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
         raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
+
+
+def listed(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
+    """The sentences of a call, which are read more than once.
+
+    Raises:
+        DataError: they are not sentences, or a single one.
+    """
+    if not isinstance(sentences, Iterable) or isinstance(sentences, str):
+        raise DataError(f"sentences: expected some, found {clipped(repr(sentences))}")
+    found = sentences if isinstance(sentences, list | tuple) else list(sentences)
+    for sentence in found:
+        if not isinstance(sentence, Sentence):
+            raise DataError(
+                f"sentences: expected Sentence records, found {clipped(repr(sentence))}"
+            )
+    return found
+
+
+def check_split(split: Any) -> None:
+    """Refuse what is no part of a corpus.
+
+    Raises:
+        DataError: it is refused.
+    """
+    if not isinstance(split, Split):
+        raise DataError(f"split: expected a Split, found {clipped(repr(split))}")
+
+
+def check_predictions(split: Split, predictions: Sequence[Prediction]) -> None:
+    """Refuse predictions that are not those of a corpus's sentences.
+
+    Raises:
+        DataError: there is not one for each sentence, of as many words.
+    """
+    if not isinstance(predictions, Sequence):
+        raise DataError(f"predictions: expected a list, found {clipped(repr(predictions))}")
+    sentences = split.sentences
+    if len(predictions) != len(sentences):
+        expected = plural(len(sentences), "sentence")
+        raise DataError(
+            f"predictions: expected one for each of {expected}, found {len(predictions):,}"
+        )
+    for number, (sentence, found) in enumerate(zip(sentences, predictions, strict=True), 1):
+        if not isinstance(found, Prediction) or len(found.words) != len(sentence):
+            raise DataError(
+                f"predictions: expected one of {plural(len(sentence), 'word')} for sentence "
+                f"{number:,}, found {clipped(repr(found))}"
+            )
 
 
 def check_words(sentences: Sequence[Sentence]) -> None:
@@ -70,6 +122,8 @@ def check_stretches(
     Raises:
         DataError: there is one.
     """
+    if not isinstance(stretches, Sequence):
+        raise DataError(f"stretches: expected a list, found {clipped(repr(stretches))}")
     if len(sentences) != len(stretches):
         raise DataError(
             f"stretches: expected some for each of {plural(len(sentences), 'sentence')}, found "
@@ -80,13 +134,7 @@ def check_stretches(
         if sentence.tags is None:
             raise DataError(f"sentence {number:,}: expected tags, found none")
         for place in places:
-            try:
-                start, end = place
-            except (TypeError, ValueError):
-                found = clipped(repr(place))
-                raise DataError(
-                    f"sentence {number:,}: expected start and end of each stretch, found {found}"
-                ) from None
+            start, end = pair("stretches", place, f"sentence {number:,}")
             if not 0 <= start < end <= len(sentence):
                 raise DataError(
                     f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "
@@ -94,15 +142,20 @@ def check_stretches(
                 )
 
 
-def check_function(name: str, value: Any) -> None:
-    """Refuse what cannot be called with a number.
+def check_function(name: str, value: Any, taking: str) -> None:
+    """Refuse what cannot be called.
+
+    Args:
+        name: of the parameter.
+        value: given.
+        taking: what the function is called with, for the message.
 
     Raises:
         DataError: it is refused; the message has the parameter's name.
     """
     if not callable(value):
         found = clipped(repr(value))
-        raise DataError(f"{name}: expected a function that takes a number, found {found}")
+        raise DataError(f"{name}: expected a function that takes {taking}, found {found}")
 
 
 def check_annotates(task: Task) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, overload
 
+import torch
+
 from tagkit.errors import DataError
 from tagkit.inference.arguments import check_count, ignore, model_path
 from tagkit.inference.collection import without_collection
@@ -29,12 +31,15 @@ from tagkit.models.device import choose_device
 from tagkit.text.records import Alternative, Document, Sentence, TaggedText
 
 
-def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Predictor":
+def load(
+    path: str | Path, device: str | torch.device = "auto", precision: str = "fp32"
+) -> "Predictor":
     """Load a model, ready to predict.
 
     Args:
         path: folder of the model, or of the training run that wrote it.
-        device: "auto", "cpu", "cuda" or "cuda:N"; it need not be the one of training.
+        device: "auto", "cpu", "cuda" or "cuda:N", or torch's own name of one of these; it need not
+            be the one of training.
         precision: of the encoder's recurrent products: "fp32", or, on a CPU, "bf16" or "int8", for
             which "auto" is the CPU.
 

@@ -202,9 +202,11 @@ class SentenceBatches:
         """
         columns = len(self._vocabulary.features)
         if len(sentence.features) != columns:
+            names = ", ".join(map(str, self._config.data.feature_columns))
+            reads = f"{plural(columns, 'feature column')} beside the words ({names})"
             raise DataError(
-                f"this model reads {columns} feature columns beside the words "
-                f"({list(self._config.data.feature_columns)}): give it column files that have them"
+                f"this model reads {reads if columns else 'no feature columns'}, found "
+                f"{len(sentence.features)} beside a sentence"
             )
         for column in sentence.features:
             if len(column) != len(sentence) or not all(isinstance(each, str) for each in column):

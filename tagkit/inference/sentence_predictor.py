@@ -6,7 +6,7 @@ decode    the task: ids -> predictions
 outputs   windows joined, batches in the order of the sentences
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 
@@ -20,9 +20,12 @@ from tagkit.inference.arguments import (
     check_annotates,
     check_count,
     check_function,
+    check_predictions,
     check_probability,
+    check_split,
     check_stretches,
     ignore,
+    listed,
 )
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
@@ -105,7 +108,7 @@ class SentencePredictor:
     @chosen_threads()
     def annotate(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Iterable[Sentence],
         *,
         batch_size: int,
         confidence: bool,
@@ -133,16 +136,18 @@ class SentencePredictor:
             on_removed: called with what was not kept.
 
         Raises:
-            DataError: a number is out of its range, or `on_long` or `on_removed` is no function.
+            DataError: a number is out of its range, `on_long` or `on_removed` is no function, or
+                something is no sentence.
         """
         check_annotates(self.task)
+        sentences = listed(sentences)
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
         for name, value in (("threshold", threshold), ("min_confidence", min_confidence)):
             if value is not None:
                 check_probability(name, value)
-        check_function("on_long", on_long)
-        check_function("on_removed", on_removed)
+        check_function("on_long", on_long, "a number")
+        check_function("on_removed", on_removed, "what is not kept")
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".
@@ -210,7 +215,7 @@ class SentencePredictor:
     @chosen_threads()
     def stretch_probabilities(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Iterable[Sentence],
         stretches: Sequence[Sequence[tuple[int, int]]],
         *,
         batch_size: int = BATCH_SIZE,
@@ -232,6 +237,7 @@ class SentencePredictor:
         """
         if not self.task.gives.tags or self.config.data.tag_columns:
             raise DataError("expected a model of one tag column")
+        sentences = listed(sentences)
         check_stretches(sentences, stretches)
         check_count("batch_size", batch_size)
         context, task = self._context, self.task
@@ -251,7 +257,11 @@ class SentencePredictor:
             split: the corpus.
             batch_size: maximum number of sentences in a batch.
             strict: count well-formed spans only.
+
+        Raises:
+            DataError: it is no corpus.
         """
+        check_split(split)
         # The default length of windows, not that of the configuration: `predict` uses the same.
         found: Sequence[Prediction] = ()  # where the text itself is scored
         if self.task.annotates:
@@ -265,9 +275,15 @@ class SentencePredictor:
 
         Args:
             split: the corpus.
-            predictions: for its sentences, in order.
+            predictions: for its sentences, in order; none of a language model.
             strict: count well-formed spans only.
+
+        Raises:
+            DataError: it is no corpus, or the predictions are not those of its sentences.
         """
+        check_split(split)
+        if self.task.annotates:
+            check_predictions(split, predictions)
         return self.task.score(self._context, split, predictions, strict=strict)
 
     def judged(
@@ -279,7 +295,14 @@ class SentencePredictor:
             split: the corpus.
             predictions: for its sentences, in order, with probabilities.
             strict: count well-formed spans only.
+
+        Raises:
+            DataError: as of `report`, or there are no probabilities.
         """
+        check_split(split)
+        check_predictions(split, predictions)
+        if any(_lacks_probabilities(each) for each in predictions):
+            raise DataError("predictions: expected probabilities, found none: `confidence=True`")
         return self.task.judged(self._context, split, predictions, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
@@ -287,7 +310,7 @@ class SentencePredictor:
 
         Args:
             prediction: of this model.
-            scheme: "iob1", "iob2", "iobes", "bilou", or "labels" for plain labels.
+            scheme: "iob1", "iob2", "iobes", "bilou", "bmes", or "labels" for plain labels.
 
         Raises:
             ConfigError: there is no such scheme, or it is one of spans and the model has plain
@@ -307,3 +330,9 @@ class SentencePredictor:
     def classes(self) -> frozenset[str]:
         """Classes of texts that the model can predict."""
         return frozenset(self.vocabulary.classes)
+
+
+def _lacks_probabilities(prediction: Prediction) -> bool:
+    columns = [column.probabilities for column in prediction.columns]
+    tags = columns or [prediction.probabilities] * bool(prediction.tags)
+    return None in tags

@@ -9,13 +9,14 @@ from tagkit.config import Column
 from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import STDIN, source_name
-from tagkit.errors import DataError
+from tagkit.errors import DataError, SchemeError
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.systems import Systems, compare_systems
 from tagkit.inference.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import clipped
+from tagkit.text.schemes import DISPLAY, has_spans
+from tagkit.wording import Message, clipped
 
 NamedRuns = tuple[str, Sequence[Any]]  # a system, and its files, lists of records, or models
 
@@ -146,12 +147,25 @@ def compare_models(
                 try:
                     # No variable holds the model: it would be there while the next one is loaded.
                     found = scoring.report(gold, None, load(folder, device), keep=True)
+                except SchemeError as error:
+                    raise DataError(_of_other_tags(str(folder), error)) from None
                 except DataError as error:
                     error.add_line(f"That is of the model {folder}.")
                     raise
                 yield str(folder), found
 
     return compare_systems((name, reports(name, runs)) for name, runs in systems)
+
+
+def _of_other_tags(model: str, error: SchemeError) -> str:
+    """What a model predicts and a corpus has, where one of them is spans and the other is not."""
+    predicts, has = (
+        f"spans ({DISPLAY[scheme]})"
+        if has_spans(scheme)
+        else "plain labels (such as parts of speech)"
+        for scheme in (error.wanted, error.found)
+    )
+    return Message(f"{model} predicts {predicts}; {error.path} has {has}", error.remedy)
 
 
 def _runs(given: Any) -> Sequence[Any]:

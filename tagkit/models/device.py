@@ -14,8 +14,8 @@ from tagkit.nn.threads import choose_threads
 from tagkit.wording import clipped
 
 
-def choose_device(name: str) -> torch.device:
-    """The device of this name; for "auto" the GPU if there is one.
+def choose_device(name: str | torch.device) -> torch.device:
+    """The device of this name, or torch's own name of it; for "auto" the GPU if there is one.
 
     On a GPU recurrent products have 32 bits from then on, in all of this process.
 
@@ -28,6 +28,8 @@ def choose_device(name: str) -> torch.device:
             f"torch's default type of numbers is {torch.get_default_dtype()}, and models have "
             "float32: call torch.set_default_dtype(torch.float32) first"
         )
+    if isinstance(name, torch.device):
+        name = str(name)
     # Checked by our own rule first: torch accepts many more names, and its errors are long.
     if not isinstance(name, str) or not is_device(name):
         raise DeviceError(f"device {shorten(str(name))}: expected {DEVICES}")

@@ -89,17 +89,17 @@ class WordEmbedding(nn.Module):
         return found
 
     @torch.no_grad()
-    def place(self, vectors: Tensor, rows: Tensor) -> None:
+    def place(self, vectors: Tensor, known: Tensor) -> None:
         """Set pretrained vectors, and begin the trained ones beside them at zero.
 
         Args:
             vectors: (vectors + 1, dim), row 0 all zeros. Not copied: they are the model's from now
                 on.
-            rows: (words,) int64, the row of each trained word's pretrained vector, 0 of none.
+            known: (words,) bool, True of the trained words that have a pretrained vector.
         """
         self.vectors = vectors
         # (words,) bool selects rows of (words, dim)
-        self.trained.weight[rows > 0] = 0
+        self.trained.weight[known] = 0
 
 
 class LentVectors(WordEmbedding):
@@ -120,9 +120,9 @@ class LentVectors(WordEmbedding):
         return self._lender[0].vectors
 
     @torch.no_grad()
-    def place(self, vectors: Tensor, rows: Tensor) -> None:
+    def place(self, vectors: Tensor, known: Tensor) -> None:
         """Begin the trained vectors beside the lender's at zero."""
-        self.trained.weight[rows > 0] = 0
+        self.trained.weight[known] = 0
 
 
 class CharEncoder(nn.Module):

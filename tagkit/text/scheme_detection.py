@@ -3,7 +3,8 @@
 `judge` decides and never raises, so that `tagkit check` can report all that is wrong; `scheme_of`
 asks it and refuses what cannot be trained on or scored. The rules:
 
-1. A scheme that is named (data.scheme) is taken.
+1. A scheme that is named (data.scheme) is taken. Where there is an M, "iobes" means BMES, as which
+   models before version 0.2 know it.
 2. Tags without prefixes are plain labels; a few of them among tags of spans are mistakes.
 3. Of the span schemes the one that forbids the fewest transitions of the corpus is taken; of
    several that forbid equally few, the expected one (that of train, for dev), else IOB2.
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, repeat
 
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import FormatError, SchemeError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import (
     ALL_PREFIXES,
@@ -24,14 +25,14 @@ from tagkit.text.schemes import (
     has_spans,
     is_span_tag,
     may_follow,
+    split_tag,
 )
-from tagkit.wording import Message
 
 Step = tuple[str, str]  # a tag, and the one that follows it
 
 # Listed in order of preference. IOB2 comes first, as short corpora often fit several schemes and
 # most corpora are in IOB2; IOB1 comes last, as it allows nearly every sequence of I tags.
-_BY_PREFERENCE = ("iob2", "iobes", "bilou", "iob1")
+_BY_PREFERENCE = ("iob2", "iobes", "bilou", "bmes", "iob1")
 
 # A POS tag set with a stray "B-X" is a POS tag set; entities with a stray "B_PER" are a mistake.
 # Between the two: one tag without a prefix for every four with one.
@@ -153,7 +154,9 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
     counted = _without(steps, odd)
     illegal = {scheme: illegal_in(counted, scheme) for scheme in _BY_PREFERENCE}
     scheme = min(illegal, key=illegal.__getitem__)  # min() keeps the first of equals
-    if named != "auto":
+    if named == "iobes" and any(split_tag(tag)[0] == "M" for tag in counts):
+        scheme = "bmes"
+    elif named != "auto":
         scheme = named
     elif expected in illegal and illegal[expected] <= illegal[scheme]:
         scheme = expected
@@ -240,8 +243,7 @@ def scheme_of_steps(
     is_plain = judged.looks_plain or not has_spans(judged.scheme)
     if wanted is not None and has_spans(wanted) == is_plain:
         found = PLAIN if is_plain else judged.scheme
-        problem = f"{path}: expected tags in the scheme {wanted}, found {found}"
-        raise DataError(Message(problem, remedy))
+        raise SchemeError(path, wanted, found, remedy)
     return judged.detection
 
 

@@ -4,8 +4,9 @@
 | ------ | ----------------------------------------- | ----------- |
 | iob1   | I-X I-X, I-X; B-X only after another X    | IOB         |
 | iob2   | B-X I-X, B-X                              | BIO         |
-| iobes  | B-X E-X, S-X                              | BIOES, BMES |
-| bilou  | B-X L-X, U-X                              | BILUO       |
+| iobes  | B-X E-X, S-X; I-X between B-X and E-X     | BIOES       |
+| bilou  | B-X L-X, U-X; I-X between B-X and L-X     | BILUO       |
+| bmes   | B-X E-X, S-X; M-X between B-X and E-X     | BMESO       |
 | labels | none: each word has a label of its own    | POS and so on |
 
 IOB1 is from Ramshaw and Marcus, "Text chunking using transformation-based learning" (1995); Tjong
@@ -22,15 +23,15 @@ from functools import lru_cache
 
 from tagkit.text.records import Span
 
-SPAN_SCHEMES = ("iob1", "iob2", "iobes", "bilou")
+SPAN_SCHEMES = ("iob1", "iob2", "iobes", "bilou", "bmes")
 # The name in place of a scheme's where each word has a label of its own. Compare with
 # `has_spans`, not with this.
 PLAIN = "labels"
 SCHEMES = (*SPAN_SCHEMES, PLAIN)
 # "IOB" alone is read as IOB1, as in the CoNLL-2003 shared task and in seqeval; many people who
 # write it mean IOB2, which detection by the tags themselves gets right.
-SYNONYMS = {"iob": "iob1", "bio": "iob2", "bioes": "iobes", "bmes": "iobes", "biluo": "bilou"}
-DISPLAY = {"iob1": "IOB1", "iob2": "IOB2", "iobes": "IOBES", "bilou": "BILOU", PLAIN: "labels"}
+SYNONYMS = {"iob": "iob1", "bio": "iob2", "bioes": "iobes", "biluo": "bilou", "bmeso": "bmes"}
+DISPLAY = {**{scheme: scheme.upper() for scheme in SPAN_SCHEMES}, PLAIN: "labels"}
 OUTSIDE = "O"
 
 # The prefixes of each scheme. BMES, of Chinese word segmentation, writes M for the I of IOBES.
@@ -39,11 +40,12 @@ PREFIXES = {
     "iob2": frozenset("IB"),
     "iobes": frozenset("BIES"),
     "bilou": frozenset("BILU"),
+    "bmes": frozenset("BMES"),
 }
 ALL_PREFIXES = frozenset("BIESLUM")
 # Rules are written once, for the prefixes of IOBES: begin, inside, end and single.
 _AS_IOBES = {"L": "E", "U": "S", "M": "I"}
-_AS_BILOU = {"E": "L", "S": "U"}
+_FROM_IOBES = {"bilou": {"E": "L", "S": "U"}, "bmes": {"I": "M"}}
 
 
 def has_spans(scheme: str | None) -> bool:
@@ -86,8 +88,6 @@ def _spell(tag: str, scheme: str) -> tuple[str, str] | None:
     prefix, label = split_tag(tag)
     if tag == OUTSIDE:
         return OUTSIDE, ""
-    if prefix == "M" and scheme == "iobes":
-        prefix = "I"
     if prefix not in PREFIXES[scheme]:
         return None
     return _AS_IOBES.get(prefix, prefix), label
@@ -102,7 +102,7 @@ def _legal(before: tuple[str, str] | None, after: tuple[str, str] | None, scheme
         return after[0] != "B" or (before[0] != OUTSIDE and same_label)
     if scheme == "iob2":
         return after[0] != "I" or (before[0] != OUTSIDE and same_label)
-    # In IOBES and BILOU a span that has begun must be continued, and nothing else may be.
+    # In the others a span that has begun must be continued, and nothing else may be.
     is_open = before[0] in "BI"
     continues = after[0] in "IE"
     return is_open == continues and (not continues or same_label)
@@ -212,7 +212,7 @@ def _tag(scheme: str, label: str, first: bool, final: bool, touches: bool) -> st
         prefix = {(True, True): "S", (True, False): "B", (False, True): "E"}.get(
             (first, final), "I"
         )
-        prefix = _AS_BILOU.get(prefix, prefix) if scheme == "bilou" else prefix
+        prefix = _FROM_IOBES.get(scheme, {}).get(prefix, prefix)
     return join_tag(prefix, label)
 
 

@@ -196,9 +196,9 @@ class TrainLog(Listener):
         """Write losses, score and speed."""
         key, name = (self._criterion.key, self._criterion.name) if self._criterion else (AUTO, "")
         # With the loss as metric both numbers of dev would be the same.
-        loss = "" if epoch.dev_loss is None or key == LOSS else f"dev loss {epoch.dev_loss:.4f}, "
+        loss = "" if epoch.dev_loss is None or key == LOSS else f"dev loss {epoch.dev_loss:z.4f}, "
         self.write(
-            f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:.4f}, {loss}dev {name} "
+            f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:z.4f}, {loss}dev {name} "
             f"{score_text(key, epoch.score)}, lr {epoch.lr:.6f}, {epoch.tokens_per_s:.0f} tokens/s"
             f"{', best so far' if epoch.is_best else ''}"
         )

@@ -24,7 +24,8 @@ from tagkit.training.callbacks import CURVES, HISTORY, LOG
 from tagkit.training.checkpoint import CHECKPOINT_FILES, is_whole
 from tagkit.training.plots import LOSS_LABEL, SCORE_LABEL
 
-BEST, LAST = MODELS = ("best", "last")
+BEST = "best"
+MODELS = (BEST, "last")
 MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)
 CHECKPOINTS, TRACKED = "checkpoints", "tensorboard"
 PREDICTED = {"dev": "dev.pred", "test": "test.pred"}

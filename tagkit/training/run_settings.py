@@ -2,6 +2,7 @@
 
 from tagkit.config import BY_GRADIENT, Config, TrainConfig, options_of
 from tagkit.errors import ConfigError
+from tagkit.nn.heads import POOLINGS
 
 
 def is_closed_form(config: Config) -> bool:
@@ -50,10 +51,12 @@ def refuse_unsolvable(config: Config) -> None:
     if options["head.kind"].serves(config.task) and head.kind == "feedback":
         problems.append("head.kind = 'feedback' is trained; name 'crf', 'softmax' or 'viterbi'")
     if options["head.pooling"].serves(config.task):
-        if head.pooling in ("attention", "scaled-attention"):
+        without = [name for name, each in POOLINGS.items() if not [*each(1).parameters()]]
+        if head.pooling not in (*without, "auto"):  # which is then the mean
+            *names, last = map(repr, without)
             problems.append(
-                f"head.pooling = {head.pooling!r} has weights to train; name 'last', 'mean', 'max' "
-                "or 'mean+max'"
+                f"head.pooling = {head.pooling!r} has weights to train; name {', '.join(names)} or "
+                f"{last}"
             )
         if head.hidden:
             problems.append("head.hidden are layers to train; leave them out")

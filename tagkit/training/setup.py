@@ -13,7 +13,7 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.evaluation.metrics import Kind
-from tagkit.features.encoding import Encoded
+from tagkit.features.encoding import Encoded, EncodedWords
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
 from tagkit.features.vocabulary import RESERVED, Vocabulary
@@ -25,7 +25,6 @@ from tagkit.models.task import Task
 from tagkit.models.task_records import FitCorpus, TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
-    Copied,
     copy_weights,
     extend_vocabulary,
     in_units_of,
@@ -35,13 +34,12 @@ from tagkit.models.transfer import (
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import stretches
-from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
+from tagkit.training.copied_text import copied_text
 from tagkit.training.corpus_vocabulary import learn_vocabulary
 from tagkit.training.defaults import choose_by_size, choose_for_text
 from tagkit.training.name_labels import alike_in_documents
 from tagkit.training.run_settings import refuse_unsolvable
-from tagkit.wording import listed, plural, shown_name
 
 # Of a time limit, for what is fitted before the first step.
 _FIT_SHARE = 0.1
@@ -211,12 +209,14 @@ def prepare(
         read_corpus(reader, task, corpus, sentences)
         model.contextual = reader
         encoded = with_states(encoded, sentences, model)
+    covered = None
     if vectors:
-        _place_vectors(model, vocabulary, vectors)
+        assert isinstance(encoded, Encoded)  # as of all tasks that read words with vectors
+        covered = _place_vectors(model, encoded.encoded_words, vectors)
     started = ""
     if base:
         copied = copy_weights(model, base, vocabulary, config.train.init_from)
-        started = _started(copied, vocabulary, config.train.init_from)
+        started = copied_text(copied, vocabulary, config.train.init_from)
     if config.train.lm_loss:
         add_language_loss(model, config, words)
     if fits:
@@ -233,7 +233,7 @@ def prepare(
         unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
         singletons=_singletons(vocabulary, counts),
         device=device,
-        vectors=_covered(vocabulary, counts) if vectors else None,
+        vectors=covered,
         by_size=resolved.by_size,
         started=started,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
@@ -302,34 +302,16 @@ def _unit_dropout(
     return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
 
 
-def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:
-    rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
+def _place_vectors(model: Model, words: EncodedWords, vectors: Vectors) -> tuple[int, int]:
+    """How many distinct words, as they are written, have a vector, and how many words there are."""
+    # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
+    has_vector = words.vector_rows > 0
+    known = torch.zeros(model.embed.words.trained.num_embeddings, dtype=torch.bool)
+    known[torch.from_numpy(words.word_ids[has_vector])] = True
+    known[:RESERVED] = False
     for member in model.members:
-        member.embed.words.place(torch.from_numpy(vectors.table), torch.tensor(rows))
-
-
-def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
-    """What a model has of its base model, in a sentence."""
-    kept = [head for head, fit in copied.heads.items() if fit]
-    fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
-    units = vocabulary.units if vocabulary.reads_units else None
-    unit = "word" if units is None else UNIT_NAMES[units.units.kind]
-    more = len(vocabulary.words) - copied.words
-    fresh += [*copied.added, *([plural(more, unit)] if more else [])]
-    heads = f" and {_head(listed(kept))}" if kept else ""
-    left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
-    new = f"; new: {', '.join(fresh)}" if fresh else ""
-    return f"embeddings, encoder{heads} from {shown_name(name)}{new}{left}"
-
-
-def _head(titles: str) -> str:
-    """The heads of these titles; a language model has only one, without a title."""
-    return "head" if titles == "head" else f"head of {titles}"
-
-
-def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:
-    """How many distinct words have a pretrained vector, and how many words there are."""
-    return sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts)
+        member.embed.words.place(torch.from_numpy(vectors.table), known)
+    return int(has_vector.sum()), len(has_vector)
 
 
 def _weights(task: Task, config: Config, train: Split) -> list[float] | None:

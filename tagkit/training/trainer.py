@@ -29,6 +29,7 @@ from tagkit.training.callbacks import Epoch, Listener, listener_of
 from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.diagnosis.guessing import loss_of_guessing
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
 from tagkit.training.feature_share import score_dev
@@ -306,14 +307,14 @@ def train(
 
 def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     """Save the last epoch's model, score the best one, and save that again with its scores."""
-    state, predictor = run.state, run.predictor
+    state, predictor, prepared = run.state, run.predictor, run.prepared
     with state.optimizer.averaged():
         run.save_model("last", state.epochs[-1])
     state.load_best()
-    corpus = run.prepared.corpus
+    corpus = prepared.corpus
     dev = score_dev(run)
     best = state.best
-    if run.prepared.model.feature_crf is not None and not run.criterion.is_loss:
+    if prepared.model.feature_crf is not None and not run.criterion.is_loss:
         # Of the model that is saved: those of an epoch are of the network alone.
         score, parts = run.criterion.of_report(dev.report), dict(dev.report.parts())
         best = replace(best, score=score, scores=parts)
@@ -323,9 +324,8 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
-    train_part = corpus.train
-    examples = len(train_part.sentences) if run.prepared.task.annotates else train_part.tokens
-    counts = state.skipped, state.rollbacks, examples
+    examples = len(corpus.train.sentences) if prepared.task.annotates else corpus.train.tokens
+    counts = state.skipped, state.rollbacks, examples, loss_of_guessing(prepared)
     found = diagnose_run(Outcome(tuple(state.epochs), run.criterion.key, dev.report, *counts))
     for finding in found:
         run.listener.on_finding(finding)

@@ -11,7 +11,7 @@ from program import Program
 REASONS = {
     '{"text": "Ada", "spans": [': 'expected a JSON object, found \'{"text": "Ada", "spans": [\': '
     "Expecting value at character 27",
-    '{"id": 5}': "expected a text, found the keys id",
+    '{"id": 5}': "expected a text (sentence, content), found the keys id",
     '{"text": "Ada", "spans": [[0, 9, "X"]]}': "expected a span inside the text's 3 characters, "
     'found [0, 9, "X"]',
     "[1, 2]": "expected a JSON object, found '[1, 2]'",

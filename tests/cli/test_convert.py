@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from program import SMALL, Program
+from program import Program, small
 
 
 def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
@@ -30,8 +30,8 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
     tagged = tagkit("predict", model, pair, "--input-format", "brat", "--format", "jsonl")
     (record,) = tagged.out.splitlines()
     assert json.loads(record)["document"] == str(pair)
-    trained = tagkit("train", "--train", pair, "--dev", spans, "-o", tmp_path / "m", *SMALL,
-                     "--set=train.max_epochs=1", "--threads=1")  # fmt: skip
+    trained = tagkit("train", "--train", pair, "--dev", spans, "-o", tmp_path / "m",
+                     *small("train.max_epochs=1"), "--threads=1")  # fmt: skip
     assert trained.code == 0, trained.err
 
 

@@ -12,10 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 from program import Ended, Program
+from typer.main import get_command
 
 from tagkit import __version__
 from tagkit.cli import main as main_module
-from tagkit.cli.main import _say_how_to_resume
+from tagkit.cli.main import COMMANDS, _say_how_to_resume, app
 from tagkit.cli.messages import use_flags
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.wording import RESUME, Message
@@ -90,6 +91,19 @@ def test_a_run_that_has_done_nothing_is_not_to_be_resumed(
         "stopped after step 3. To resume: tagkit train --resume\n"
         "stopped; --resume repeats the pass. To resume: tagkit train --resume\n"
     )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_resumed_by_its_flag_if_it_has_one(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tagkit", command])
+    _say_how_to_resume(Interrupted("stopped after step 3"))
+    params = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    has_flag = any("--resume" in param.opts for param in params)
+    flag = " --resume" if has_flag else ""
+    assert capsys.readouterr().err == f"stopped after step 3. To resume: tagkit {command}{flag}\n"
+    assert has_flag == (command in ("train", "learning-curve"))
 
 
 def test_version_is_told(tagkit: Program) -> None:

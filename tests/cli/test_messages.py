@@ -17,6 +17,7 @@ import tagkit
 from tagkit.cli import messages
 from tagkit.cli.main import ALIASES, COMMANDS, app, main
 from tagkit.config import Config, load_config, option_names, option_text, options_of
+from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split
 from tagkit.errors import TagkitError
 from tagkit.training.trainer import train
@@ -181,8 +182,18 @@ def test_a_flag_of_an_option_shows_the_help_and_default_of_the_option(
     assert len(names) >= {"train": 15, "tune": 5, "eval": 4}.get(command, 0)
     for name in names:
         text, default = option_text(name)
+        if (command, name) == ("config", "task"):
+            default = "the task that the corpus is for"
         ending = f" [default: {default}" if default else ""  # a range may follow
         assert f"{text}{ending}" in shown, name
+
+
+@pytest.mark.parametrize("command", ["train", "check", "predict", "eval", "convert", "benchmark"])
+def test_the_help_names_every_format_of_the_table(run: Run, command: str) -> None:
+    shown = re.sub(r"-\s+", "-", " ".join(run(command, "--help")[1].split()))
+    found = re.search(r"Format of the input: (.*?)\. +\[default: recognised\]", shown)
+    assert found is not None
+    assert {*re.split(", | or ", found[1])} == {*FORMATS, "jsonl"}
 
 
 # The flags of commands that read a model are of their own, and have no configuration behind them.

@@ -5,21 +5,24 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import tiny
 from html_pages import parsed
-from program import SMALL, Ended, Program
+from program import Ended, Program, small
 
-from tagkit.cli.predict import OutputFormat
-from tagkit.corpus.formats.table import targets
+from tagkit.cli.completion import complete_output_format, output_formats
+from tagkit.corpus.formats.table import FORMATS, targets
 
 
-def test_every_format_of_the_table_can_be_asked_for() -> None:
-    # The command names them itself, as reading the table would delay `--help`.
-    assert {*get_args(OutputFormat)} == {*targets(), "auto", "jsonl", "show"} - {"text"}
+def test_every_format_of_the_table_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {*output_formats()} == {*targets(), "auto", "jsonl", "show"} - {"text"}
+    # Also one that is a row of the table, and stands nowhere else.
+    monkeypatch.setitem(FORMATS, "toy", replace(FORMATS["slash"], name="toy"))
+    assert "toy" in output_formats()
+    assert complete_output_format("to") == ["toy"]
 
 
 def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
@@ -488,7 +491,7 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     train, dev, test = tiny.joint(tmp_path).values()
     ended = tagkit(
         "train", "--task", "both", "--train", train, "--dev", dev, "--test", test,
-        "-o", tmp_path / "model", *SMALL, "--set=train.max_epochs=8",
+        "-o", tmp_path / "model", *small("train.max_epochs=8"),
     )  # fmt: skip
     assert ended.code == 0
     assert (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from program import SMALL, Ended, Program
+from program import SMALL, Ended, Program, small
 from rich.console import Console
 
 from tagkit.cli import console
@@ -117,7 +117,7 @@ def test_every_file_of_a_run_gets_what_the_umask_gives(
     umask = os.umask(0o077)
     try:
         ended = tagkit("train", "--train", "train.conll", "--dev", "dev.conll", "--threads=1",
-                       *SMALL, "--set=train.max_epochs=1", "-o", tmp_path / "m")  # fmt: skip
+                       *small("train.max_epochs=1"), "-o", tmp_path / "m")  # fmt: skip
     finally:
         os.umask(umask)
     assert ended.code == 0
@@ -162,8 +162,8 @@ def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
 
 def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Program) -> None:
     files = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll", "-o", "many"]
-    auto = "--set=train.batch_size=auto"
-    ended = tagkit("train", *files, "--seeds", "1,2", "--threads=1", *SMALL, auto)
+    auto = small("train.batch_size=auto")
+    ended = tagkit("train", *files, "--seeds", "1,2", "--threads=1", *auto)
     assert ended.code == 0
     assert ended.err.count("\n       each seed: batches of 4: train has 80 sentences\n") == 2
     assert ended.err.startswith("seed 1 (1 of 2)\n")

@@ -192,6 +192,9 @@ def test_a_configuration_is_given_as_itself_a_file_or_a_dictionary(tmp_path: Pat
     tables = {"train": {"seed": 7}, "train.lr": 0.5}
     for each in (expected, path, str(path), tables):
         assert as_config(each) == expected
+    changed = expected.train.model_copy(update={"lr": -1.0})  # which pydantic does not check
+    with pytest.raises(ConfigError, match=r"^configuration: train\.lr = -1\.0: expected"):
+        as_config(expected.model_copy(update={"train": changed}))
     assert tables == {"train": {"seed": 7}, "train.lr": 0.5}  # as it was
 
 

@@ -11,8 +11,8 @@ from tagkit.errors import ConfigError
 
 @pytest.mark.parametrize(
     ("given", "scheme"),
-    [("IOB", "iob1"), ("BIO", "iob2"), ("Bioes", "iobes"), ("BMES", "iobes"), ("BILUO", "bilou"),
-     ("IOB2", "iob2"), ("LABELS", "labels")],
+    [("IOB", "iob1"), ("BIO", "iob2"), ("Bioes", "iobes"), ("BMES", "bmes"), ("BMESO", "bmes"),
+     ("BILUO", "bilou"), ("IOB2", "iob2"), ("LABELS", "labels")],
 )  # fmt: skip
 def test_schemes_have_the_names_that_others_give_them(given: str, scheme: str) -> None:
     assert load_config(None, [f"data.scheme={given}"]).data.scheme == scheme

@@ -39,6 +39,47 @@ def test_each_class_has_its_share_of_what_is_held_out(
     assert hold_out(whole, fraction, seed) == (kept, held)
 
 
+def held_out(labels: str, seed: int) -> str:
+    """The classes of a tenth of texts, each of which has the class that its letter names."""
+    texts = hold_out(split([[label] for label in labels]), 0.1, seed)[1].sentences
+    return "".join(label for text in texts for label in text.labels)
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_a_rare_class_has_a_text_in_what_is_held_out(seed: int) -> None:
+    assert held_out("a" * 95 + "b" * 5, seed) == "a" * 9 + "b"
+    assert held_out("a" * 98 + "b" * 2, seed) == "a" * 9 + "b"
+    assert held_out("a" * 99 + "b", seed) == "a" * 10  # the only one is for learning
+    # Of eleven classes, each within one text of its share: a has 8.
+    several = held_out("a" * 80 + "bbccddeeffgghhiijjkk", seed)
+    assert several.count("a") == 7
+    assert len({*several}) == 4
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=2), st.floats(0.01, 0.99), st.integers(0, 5))
+def test_a_class_is_missing_in_what_is_held_out_only_where_no_place_is_left(
+    labels: list[str], fraction: float, seed: int
+) -> None:
+    kept, held = hold_out(split([[label] for label in labels]), fraction, seed)
+    found = held.classes()
+    if any(count > 1 for label, count in kept.classes().items() if label not in found):
+        share = len(held.sentences) / len(labels)
+        assert all(n == 1 or n < share * labels.count(label) for label, n in found.items())
+
+
+def test_a_class_of_several_is_held_out_with_a_text_that_train_can_spare() -> None:
+    # Of b there are two texts, one of which is the only one of c.
+    labels = [["a"]] * 18 + [["b", "c"], ["b"]]
+    for seed in range(9):
+        kept, held = hold_out(split(labels), 0.1, seed)
+        assert (kept.classes(), held.classes()) == ({"a": 17, "b": 1, "c": 1}, {"a": 1, "b": 1})
+
+
+def test_what_is_held_out_of_frequent_classes_is_that_of_earlier_versions() -> None:
+    held = hold_out(split([["a"]] * 14 + [["b"]] * 6), 0.2, 3)[1]
+    assert [text.words[0] for text in held.sentences] == ["w3", "w6", "w8", "w15"]
+
+
 def test_the_seed_chooses_what_is_held_out() -> None:
     whole = split([["a"], ["b"]] * 50)
     chosen = {hold_out(whole, 0.1, seed)[1].sentences for seed in range(5)}

@@ -212,3 +212,15 @@ def test_convert_writes_what_the_command_writes(tmp_path: Path) -> None:
     assert (tmp_path / "back.conll").read_bytes() == source.read_bytes()
     with pytest.raises(DataError, match="is an input, and would be lost"):
         tagkit.convert(source, source, force=True)
+
+
+def test_options_of_training_have_no_effect_on_reading_and_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("a\tO\nb\tB-X\n\n")
+    problem = "options: data.{}: is for training, and has no effect here; leave it out"
+    for name in ("train_file", "dev_fraction", "weights"):
+        with pytest.raises(ConfigError) as refused:
+            tagkit.read(path, **{name: "nowhere"})
+        assert str(refused.value) == problem.format(name)
+        with pytest.raises(ConfigError):
+            tagkit.evaluate(path, path, **{name: "nowhere"})

@@ -133,6 +133,26 @@ def test_a_corpus_that_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
     assert refusal(config(train_file=train, dev_file=missing)) == f"{missing}: no such file"
 
 
+def test_one_plain_label_is_refused_as_nothing_to_learn(tmp_path: Path) -> None:
+    train = corpus_file(tmp_path, "train", "it/NN is/NN", "so/NN")
+    problem = f"{train}: there is nothing to learn, as every tag is 'NN'"
+    assert refusal(config(train_file=train)) == f"{problem}. data.tag_column names another column"
+    two = corpus_file(tmp_path, "two", "it/NN is/NN", "so/RB", "he/NN")
+    load_corpus(config(train_file=two, dev_file=train), TAGS)
+    # UPOS is "_" where `tagkit convert` has written spans.
+    cells = ("_\t" * 7 + "NER=B-PER", "_\t" * 7 + "_")
+    rows = [f"{n}\tw\t{row}" for n, row in enumerate(cells, 1)]
+    spans = tmp_path / "spans.conllu"
+    spans.write_text(("\n".join(rows) + "\n\n") * 3)
+    assert refusal(config(train_file=str(spans))) == (
+        f"{spans}: there is nothing to learn, as every tag is '_' in UPOS. Name the column of the "
+        "tags, for example with data.tag_column=MISC.NER"
+    )
+    load_corpus(config("data.tag_column=MISC.NER", train_file=str(spans)), TAGS)
+    # Of several columns another one may have something to learn.
+    load_corpus(config('data.tag_column=["UPOS", "MISC.NER"]', train_file=str(spans)), TAGS)
+
+
 def judge(*sentences: str, named: str = "auto", expected: str | None = None) -> Detection:
     tagged = [Sentence(tuple("w" for _ in s.split()), tuple(s.split())) for s in sentences]
     return scheme_of(tagged, "file", named, expected)
@@ -332,7 +352,8 @@ def test_a_key_of_a_column_may_be_read_beside_another_one(
     tmp_path: Path, tag: str, features: str, is_refused: bool
 ) -> None:
     path = tmp_path / "train.conllu"
-    path.write_text("1\tDogs\t_\tN\tX\tCase=Nom|Number=Plur\t_\t_\t_\t_\n\n" * 4, "utf-8")
+    dogs = "1\tDogs\t_\tN\tX\tCase=Nom|Number=Plur\t_\t_\t_\t_\n"
+    path.write_text((dogs + "2\tbark\t_\tV\tY\t_\t_\t_\t_\t_\n\n") * 4, "utf-8")
     found = config(
         f"data.tag_column={tag}", f"data.feature_columns={features}",
         train_file=str(path), dev_file=str(path),

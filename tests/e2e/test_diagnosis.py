@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from program import SMALL, Program
+from program import Program, small
 from runs import StopAt
 
 from tagkit.errors import Interrupted
@@ -60,15 +60,15 @@ batches (train.batch_size) or with more examples.
 def test_a_model_that_predicts_o_alone_is_not_recommended(tagkit: Program, folder: Path) -> None:
     tiny.write(folder / "train.conll", sparse(40, 0))
     tiny.write(folder / "dev.conll", sparse(10, 40))
-    weak = "--set=train.max_epochs=1", "--set=head.feature_crf=0"
-    ended = tagkit(*TRAIN, *SMALL, *weak)
+    weak = small("train.max_epochs=1", "head.feature_crf=0")
+    ended = tagkit(*TRAIN, *weak)
     assert ended.code == 0
     head, *rest = ended.err.split(USELESS)
     assert "best epoch 1, dev F1 0.00" in head
     (last,) = rest
     assert re.fullmatch(r"saved m \(\d+ kB\)\nBefore you use it, see the warning above\n", last)
     assert (folder / "m" / "train.log").read_text().count("warning: the model predicts O") == 1
-    assert tagkit(*TRAIN, *SMALL, *weak, "--force", "-q").err == ""
+    assert tagkit(*TRAIN, *weak, "--force", "-q").err == ""
 
 
 def test_findings_on_corpora_stand_below_them(tagkit: Program, folder: Path) -> None:
@@ -77,7 +77,7 @@ def test_findings_on_corpora_stand_below_them(tagkit: Program, folder: Path) -> 
     (folder / "dev.conll").write_text(text.replace("B-PER", "B-GENE").replace("I-PER", "I-GENE"))
     train = (folder / "train.conll").read_text()
     (folder / "train.conll").write_text(train + "x\tB-RARE\n\n")
-    ended = tagkit(*TRAIN, *SMALL, "--set=train.max_epochs=1")
+    ended = tagkit(*TRAIN, *small("train.max_epochs=1"))
     assert ended.code == 0
     _, shown = ended.err.split("on cpu (1 thread)\n")
     shown, _ = shown.split("\nepoch      loss  dev loss  dev F1")
@@ -98,7 +98,7 @@ def test_findings_on_corpora_stand_below_them(tagkit: Program, folder: Path) -> 
 def test_a_remedy_names_the_flags_of_the_command(tagkit: Program, folder: Path) -> None:
     tiny.write(folder / "train.conll", tiny.lines(20, 1))
     tiny.write(folder / "dev.conll", tiny.lines(30, 2))
-    ended = tagkit(*TRAIN, *SMALL, "--set=train.max_epochs=1")
+    ended = tagkit(*TRAIN, *small("train.max_epochs=1"))
     said = re.sub(r"\n +", " ", ended.err)
     assert "if the two were mixed up, exchange --train and --dev.\n" in said
 
@@ -133,8 +133,8 @@ def test_seeds_share_what_is_said_of_the_corpora_and_name_the_seed_of_a_model(
 def test_a_search_says_nothing_of_its_trials(tagkit: Program, folder: Path) -> None:
     tiny.write(folder / "train.conll", tiny.lines(20, 1))
     tiny.write(folder / "dev.conll", tiny.lines(30, 2))
-    ended = tagkit("tune", *TRAIN[1:], *SMALL, "--set=train.max_epochs=1", "--trials", "1",
-                   "--search", "encoder.dropout=0.1,0.2")  # fmt: skip
+    ended = tagkit("tune", *TRAIN[1:], *small("train.max_epochs=1"), "--trials", "1",
+                   "--search", "encoder.word_dropout=0.1,0.2")  # fmt: skip
     assert ended.code == 0, ended.err
     assert "warning" not in ended.err
 

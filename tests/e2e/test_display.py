@@ -200,8 +200,8 @@ def test_a_wrong_command_line_is_quoted_as_text(run: Run, arguments: list[str]) 
             "--format",
             "q",
             "'q' is not one of 'auto', 'columns', 'conllu', 'jsonl', "
-            "'jsonl-tokens', 'jsonl-spans', 'jsonl-texts', 'slash', 'parallel', 'brat', 'tsv', "
-            "'csv', 'fasttext', 'trec', 'trees', 'folder', 'html', 'show'.",
+            "'jsonl-tokens', 'jsonl-spans', 'jsonl-texts', 'brat', 'parallel', 'trees', "
+            "'fasttext', 'trec', 'slash', 'csv', 'tsv', 'folder', 'html', 'show'.",
         ),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from program import SMALL
+from program import SMALL, small
 from pty_terminal import COLOURS, Terminal, lines_of
 
 from tagkit.cli import console
@@ -110,8 +110,8 @@ def test_training_fits_the_terminal_and_shows_how_far_it_is(run: Run, home: Path
 def test_no_color_leaves_out_the_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     code, _, err = run(
-        "train", "--train", f"{PLACE}/train.conll", "-o", "plain", "--threads=1", *SMALL,
-        "--set=train.max_epochs=2",
+        "train", "--train", f"{PLACE}/train.conll", "-o", "plain", "--threads=1",
+        *small("train.max_epochs=2"),
     )  # fmt: skip
     assert code == 0
     assert not COLOURS.search(err)
@@ -157,7 +157,7 @@ def test_a_search_fits_the_terminal(run: Run) -> None:
     pytest.importorskip("optuna")
     code, _, err = run(
         "tune", "--train", f"{PLACE}/train.conll", "-o", "search", "--trials", 1,
-        "--search", "encoder.dropout=0.1,0.2", *SMALL, "--set=train.max_epochs=1",
+        "--search", "encoder.word_dropout=0.1,0.2", *small("train.max_epochs=1"),
     )  # fmt: skip
     assert code == 0
     refuse_long(err)

@@ -9,6 +9,8 @@ from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.inference.evaluate import evaluate
+from tagkit.text.records import Sentence
 
 GOLD = "EU NNP B-ORG\nis VBZ O\n\nNew NNP B-LOC\nYork NNP I-LOC\n"
 PREDICTED = "EU\tB-ORG\nis\tO\n\n\nNew\tB-LOC\nYork\tB-LOC"
@@ -147,7 +149,7 @@ def test_tags_of_a_scheme_that_is_not_known_are_remarked_on(tmp_path: Path, stri
     lost = "; strict mode counts no span that has one" if strict else ""
     said = (
         f"{gold}: 6 of 13 transitions are illegal in IOBES, which fits its tags best of IOB1, "
-        f"IOB2, IOBES, BILOU{lost}"
+        f"IOB2, IOBES, BILOU, BMES{lost}"
     )
     both = write(tmp_path, "both", "a I-A I-A\nb E-A E-A\nc E-B E-B\nd O O\n\n" * 3)
     for files in ((gold, gold), (both, None)):
@@ -324,3 +326,12 @@ def test_a_key_that_no_gold_token_has_is_refused_and_one_without_predictions_is_
         with pytest.raises(DataError) as caught:
             compare(none, other, "data.tag_column=MISC.NER", column=None if other else "UPOS")
         assert str(caught.value) == f"{none}: {missing}; found no key"
+
+
+def test_records_without_labels_are_named_as_those_that_lack_them() -> None:
+    bare, tagged = [Sentence(("a",))], [Sentence(("a",), ("O",))]
+    for predicted in (bare, tagged):
+        with pytest.raises(DataError, match=r"^gold: expected tags, spans or classes, found no "):
+            evaluate(bare, predicted)
+    with pytest.raises(DataError, match=r"^pred: expected tags as in gold, found no labels$"):
+        evaluate(tagged, bare)

@@ -22,6 +22,7 @@ from tagkit.evaluation.metrics import (
 )
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.inference.evaluate import evaluate
 from tagkit.training.trainer import train
 
 
@@ -68,6 +69,31 @@ def test_a_new_metric_stands_in_the_lines_and_the_json_of_reports_that_it_is_for
     plain = make_tag_report(GOLD, FOUND, "labels")
     assert "whole" not in plain.to_dict()
     assert not any("whole" in line for line in report_lines(plain))
+
+
+def test_a_new_metric_is_the_same_of_files_as_of_tags(toy: Metric, tmp_path: Path) -> None:
+    rows = [
+        "".join(f"w\t{tag}\n" for tag in tags) + "\n" for side in (GOLD, FOUND) for tags in side
+    ]
+    gold, predicted, both = (tmp_path / f"{name}.conll" for name in ("gold", "pred", "both"))
+    gold.write_text("".join(rows[:3]))
+    predicted.write_text("".join(rows[3:]))
+    both.write_text("".join(
+        "".join(f"w\t{a}\t{b}\n" for a, b in zip(*tags, strict=True)) + "\n"
+        for tags in zip(GOLD, FOUND, strict=True)
+    ))  # fmt: skip
+    assert evaluate(gold, predicted).to_dict()["whole"] == 2 / 3
+    assert evaluate(both).to_dict()["whole"] == 2 / 3
+    assert evaluate(gold, gold).to_dict()["whole"] == 1
+
+
+def test_an_epoch_has_one_column_of_the_metric_that_selects_it(
+    toy: Metric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress() as shown:
+        train(tiny.config(tmp_path, "train.max_epochs=1", "train.metric=whole"), shown)
+    head = "epoch      loss  dev loss  dev whole sentences right  dev F1          lr  tokens/s"
+    assert head in capsys.readouterr().err.splitlines()
 
 
 def test_a_new_metric_stands_in_history_and_in_the_table_of_epochs(

@@ -14,6 +14,8 @@ from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, stretches
 
 def by_seqeval(tags: list[str], scheme: str) -> list[tuple[int, int, str]]:
     """Spans as seqeval finds them, of tags that it reads as we do."""
+    if scheme == "bmes":  # which seqeval does not have
+        scheme, tags = "iobes", [tag.replace("M-", "I-") for tag in tags]
     kind = getattr(seqeval_schemes, scheme.upper())
     return [(e.start, e.end, e.tag) for e in seqeval_schemes.Tokens(tags, kind).entities]
 
@@ -50,7 +52,9 @@ def test_what_the_scheme_allows_has_the_spans_of_conlleval(scheme: str) -> None:
         ("iob1", "I-X B-X B-Y", [(0, 1, "X")]),  # nor does B-Y, and it closes no B-X
         ("iob2", "I-X B-X I-X I-Y", [(1, 3, "X")]),
         ("iob2", "B-X E-X I-X", [(0, 1, "X")]),  # E is foreign to IOB2 and in no span
-        ("iobes", "B-X M-X E-X", [(0, 3, "X")]),  # M of BMES
+        ("bmes", "B-X M-X E-X", [(0, 3, "X")]),
+        ("bmes", "B-X I-X E-X", []),  # I is foreign to BMES, as M is to IOBES
+        ("iobes", "B-X M-X E-X", []),
         ("iobes", "B-X S-X E-X", [(1, 2, "X")]),
         ("iobes", "B-X E-Y S-X", [(2, 3, "X")]),
         ("iobes", "B-X I-X", []),  # without its end

@@ -25,7 +25,7 @@ TAGS = {
     "bare": ("O", "B", "I", "B-X"),
     "labels": ("NN", "VB", "O", "B-NP", "I"),
 }
-SCHEMES = ("auto", "iob1", "iob2", "iobes", "bilou", "labels")
+SCHEMES = ("auto", "iob1", "iob2", "iobes", "bilou", "bmes", "labels")
 
 
 @st.composite

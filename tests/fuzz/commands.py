@@ -9,12 +9,12 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, get_args
+from typing import Any
 from unittest import mock
 
 import typer.main
 
-from tagkit.cli.predict import OutputFormat
+from tagkit.cli.completion import output_formats
 
 from .case import Case, LawBroken, require
 from .configs import _statement
@@ -31,6 +31,7 @@ _TRAINING = [
     "--set", "train.max_epochs=1", "--set", "encoder.hidden=4", "--set", "embeddings.word_dim=4",
     "--set", "embeddings.char_hidden=4", "--device", "cpu", "--quiet",
 ]  # fmt: skip
+_OF_CHARACTERS = "embeddings.char_hidden=50"  # the default, as a language model does without it
 _FORMATS = ("auto", "jsonl", "xml", *SAMPLES)
 _COLUMNS = (
     "0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x",
@@ -191,7 +192,7 @@ def _predict(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.4:
         words += ["-o", rng.choice(("out/tagged", "out/tagged.gz", "out", "out/no/where"))]
     if rng.random() < 0.4:
-        words += ["--format", rng.choice((*get_args(OutputFormat), "x"))]
+        words += ["--format", rng.choice((*output_formats(), "x"))]
     if rng.random() < 0.15:
         words += ["--min-confidence", rng.choice(_SHARES)]
     if rng.random() < 0.15:
@@ -223,7 +224,11 @@ def _train(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.5:
         words += ["--dev", _path(rng, names)]
     if is_text:
-        words += ["--task", "language-model", *_of_texts(rng)]
+        found = _of_texts(rng)
+        if _OF_CHARACTERS in found:  # given twice it would be refused
+            at = words.index("embeddings.char_hidden=4")
+            del words[at - 1 : at + 1]
+        words += ["--task", "language-model", *found]
     elif rng.random() < 0.3:
         words += ["--task", rng.choice(("tag", "classify", "both", "x"))]
     if rng.random() < 0.2:
@@ -239,7 +244,7 @@ def _train(rng: Random, names: list[str]) -> list[str]:
 
 def _of_texts(rng: Random) -> list[str]:
     """Options of a language model, right and wrong, in place of those of characters of words."""
-    found = ["--set", "embeddings.char_hidden=50"] if rng.random() < 0.9 else []
+    found = ["--set", _OF_CHARACTERS] if rng.random() < 0.9 else []
     settings = (
         "data.unit=character", "data.unit=bpe", "data.unit=word", "data.unit=x",
         "data.context=line", "data.context=x", "data.direction=backward", "data.bpe_size=1",

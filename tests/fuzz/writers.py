@@ -23,7 +23,7 @@ from .readers import check_item, check_notes, corpus_case
 from .samples import SAMPLES, SampleRow, label, line, sentence
 
 OUTPUTS = ("out", "again", "out.ann", "out.txt", "again.ann", "again.txt")
-_SCHEMES = (None, None, None, "iob1", "iob2", "iobes", "bilou")
+_SCHEMES = (None, None, None, "iob1", "iob2", "iobes", "bilou", "bmes")
 
 
 def _odd_string(rng: Random, usual: str, oddness: float = 0.12) -> str:

@@ -20,6 +20,7 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 import tagkit
+from tagkit.corpus.dataset import Split
 from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
 from tagkit.features.batch import Tokens
 from tagkit.inference import sentence_batches as module
@@ -29,6 +30,7 @@ from tagkit.models.model import Model
 from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
 from tagkit.text.records import Document, Prediction, Sentence, Span, TaggedText
+from tagkit.text.scheme_detection import Detection
 from tagkit.training.trainer import train
 
 
@@ -312,7 +314,7 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
 def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
     (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
     assert found[0].probability >= found[1].probability
-    with pytest.raises(DataError, match="this model reads 1 feature columns"):
+    with pytest.raises(DataError, match="this model reads 1 feature column beside the words"):
         predictor.n_best([Sentence(("Ada",))], 2)
     for values in (("C",), ("C", None)):
         problem = r"^features: expected a value for each of 2 words, found "
@@ -465,6 +467,67 @@ def test_words_may_come_from_an_iterator_or_an_array(plain: Predictor) -> None:
     assert list(plain.stream([iter(words)])) == expected
 
 
+@pytest.mark.parametrize("kind", [list, iter, lambda each: (one for one in each)])
+def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> None:
+    sentences = [Sentence(("Ada", "visits", "Rome")), Sentence(("Ben", "left"))]
+    expected = plain.annotate(sentences, batch_size=8, confidence=True)
+    assert len(expected) == 2
+    assert plain.annotate(kind(sentences), batch_size=8, confidence=True) == expected
+    tagged = [Sentence(each.words, each.tags) for each in expected]
+    whole = [[(0, len(each))] for each in tagged]
+    found = plain.stretch_probabilities(kind(tagged), whole)
+    assert found == plain.stretch_probabilities(tagged, whole)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "problem"),
+    [
+        (None, "sentences: expected some, found None"),
+        ("Ada", "sentences: expected some, found 'Ada'"),
+        (["Ada"], "sentences: expected Sentence records, found 'Ada'"),
+        ([Document("Ada")], r"sentences: expected Sentence records, found Document\(.*"),
+    ],
+)
+def test_what_is_no_sentence_is_not_annotated(
+    plain: Predictor, sentences: Any, problem: str
+) -> None:
+    with pytest.raises(DataError, match=f"^{problem}$"):
+        plain.annotate(sentences, batch_size=8, confidence=False)
+
+
+def test_numbers_of_numpy_and_devices_of_torch_are_taken(plain: Predictor, folder: Path) -> None:
+    sentences = [Sentence(("Ada", "visits", "Rome")), Sentence(("Ben", "left"))]
+    expected = plain.annotate(sentences, batch_size=1, confidence=False, min_confidence=0.5)
+    size: Any = np.int64(1)
+    share: Any = np.float32(0.5)
+    assert plain.annotate(sentences, batch_size=size, confidence=False, min_confidence=share) == (
+        expected
+    )
+    assert tagkit.load(folder, torch.device("cpu")).device == torch.device("cpu")
+    with pytest.raises(DeviceError, match=r"^device 'meta': expected 'auto'"):
+        tagkit.load(folder, torch.device("meta"))
+
+
+def test_predictions_of_other_sentences_are_neither_reported_nor_judged(plain: Predictor) -> None:
+    sentences = (Sentence(("Ada", "left"), ("B-PER", "O")), Sentence(("Rome",), ("B-LOC",)))
+    split = Split("gold", sentences, Detection("iob2", 1, 0), ())
+    found = plain.annotate(sentences, batch_size=8, confidence=False)
+    for use in (plain.report, plain.judged):
+        for given, problem in [
+            (found[:1], "one for each of 2 sentences, found 1"),
+            (found[::-1], r"one of 2 words for sentence 1, found Prediction\(.*"),
+            (None, "a list, found None"),
+        ]:
+            with pytest.raises(DataError, match=f"^predictions: expected {problem}$"):
+                use(split, given)  # type: ignore[operator]
+        with pytest.raises(DataError, match=r"^split: expected a Split, found 'dev'$"):
+            use("dev", found)  # type: ignore[operator]
+    with pytest.raises(DataError, match=r"^predictions: expected probabilities, found none"):
+        plain.judged(split, found)
+    with pytest.raises(DataError, match=r"^split: expected a Split, found None$"):
+        plain.score(None)  # type: ignore[arg-type]
+
+
 def test_a_stream_takes_no_more_than_a_window_of_its_inputs(plain: Predictor) -> None:
     taken = itertools.count()
     endless = (f"Ada visits Rome {next(taken)} ." for _ in itertools.count())
@@ -487,7 +550,7 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
         (broken(), OSError, "the disk is gone"),
         (["Ada visits Rome .", ("Ben",), None], DataError, "found None"),
         (["Ada .", ("Ben",), Sentence(("Ada",), features=(("UP",),))], DataError,
-         "this model reads 0 feature columns"),
+         "this model reads no feature columns, found 1 beside a sentence"),
     ):  # fmt: skip
         answers = plain.stream(inputs)  # type: ignore[arg-type]
         assert next(answers).tokens[0].text == "Ada"
@@ -567,7 +630,11 @@ def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
         ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
         ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
         ("on_long", 3, "on_long: expected a function that takes a number, found 3"),
-        ("on_removed", None, "on_removed: expected a function that takes a number, found None"),
+        (
+            "on_removed",
+            None,
+            "on_removed: expected a function that takes what is not kept, found None",
+        ),
     ],
 )
 def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(
@@ -603,9 +670,10 @@ def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> N
         (Sentence(("a", "b"), ("O", "O")), [[(1, 1)]],
          "sentence 1: expected stretches of 2 words, found one from 1 to 1"),
         (Sentence(("a", "b"), ("O", "O")), [(0, 1)],
-         "sentence 1: expected start and end of each stretch, found 0"),
+         "sentence 1: stretches: expected start and end of each, whole numbers, found 0"),
         (Sentence(("a", "b"), ("O", "O")), [[(0, 1, 2)]],
-         r"sentence 1: expected start and end of each stretch, found \(0, 1, 2\)"),
+         "sentence 1: stretches: expected start and end of each, whole numbers, "
+         r"found \(0, 1, 2\)"),
         (Sentence(("a", "b")), [[(0, 1)]], "sentence 1: expected tags, found none"),
         (Sentence(("a", "b"), ("O",)), [[(0, 1)]],
          "sentence 1: expected a tag for each of 2 words, found 1"),

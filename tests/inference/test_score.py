@@ -151,3 +151,21 @@ def test_a_gold_file_whose_tags_stand_where_features_did_is_refused(tmp_path: Pa
     assert gold_split(predictor, str(test), DataConfig()).notes[-1] == (
         f"{test}: the model knows none of the values of feature column 1 (xLOW, xUP)"
     )
+
+
+def test_a_corpus_of_bmes_is_answered_and_scored_in_bmes(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=8", "train.lr=0.02")
+    for name in ("train", "dev", "test"):
+        text = "New\tB-LOC\nYork\tM-LOC\nCity\tE-LOC\nwaits\tO\n\nAda\tS-PER\nwaits\tO\n\n" * 20
+        (tmp_path / f"{name}.conll").write_text(text, "utf-8")
+    predictor = train(config).predictor
+    assert predictor.config.data.scheme == "bmes"
+    (found,) = predictor.predict(["New York City waits".split()])
+    assert [token.tag for token in found.tokens] == ["B-LOC", "M-LOC", "E-LOC", "O"]
+    report = evaluate(tmp_path / "test.conll", model=predictor).to_dict()
+    assert (report["scheme"], report["accuracy"], report["micro"]["f1"]) == ("BMES", 1.0, 1.0)
+    # A model of an earlier version, which had no name for BMES, is compared in the file's tags.
+    data = predictor.config.data.model_copy(update={"scheme": "iobes"})
+    predictor.config = predictor.config.model_copy(update={"data": data})
+    report = evaluate(tmp_path / "test.conll", model=predictor).to_dict()
+    assert (report["scheme"], report["accuracy"], report["micro"]["f1"]) == ("BMES", 1.0, 1.0)

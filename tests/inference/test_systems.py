@@ -11,8 +11,9 @@ import pytest
 import tiny
 
 import tagkit
-from tagkit.errors import DataError
+from tagkit.errors import DataError, SchemeError
 from tagkit.inference import predictor as predictor_module
+from tagkit.inference import systems
 from tagkit.training.trainer import train
 
 WORDS = ("Ada", "Byron", "left", "Rome")
@@ -90,6 +91,24 @@ def test_a_corpus_that_does_not_suit_a_model_names_the_model(folder: Path, tmp_p
     with pytest.raises(DataError) as refused:
         tagkit.compare(tmp_path / "gold.tsv", models={"one": folder / "model"})
     assert refused.value.lines[-1] == f"That is of the model {folder / 'model'}."
+
+
+def test_a_model_of_spans_and_a_corpus_of_labels_are_refused_in_one_sentence(
+    folder: Path, tmp_path: Path
+) -> None:
+    gold = tmp_path / "gold.conll"
+    gold.write_text("Ada NNP\nleft VBD\n\nBen NNP\n", "utf-8")
+    with pytest.raises(DataError) as refused:
+        tagkit.compare(gold, models={"one": folder / "model"})
+    assert refused.value.lines == (
+        f"{folder / 'model'} predicts spans (IOB2); {gold} has plain labels (such as parts of "
+        "speech). data.tag_column names another column",
+    )
+    reverse = SchemeError("c.dev", "labels", "iob1", ". Name another")
+    assert systems._of_other_tags("m/ud", reverse) == (
+        "m/ud predicts plain labels (such as parts of speech); c.dev has spans (IOB1). Name another"
+    )
+    assert str(reverse) == "c.dev: expected tags in the scheme labels, found iob1. Name another"
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

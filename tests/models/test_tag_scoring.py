@@ -18,6 +18,7 @@ FOUND = Prediction(("in", "New", "York"), ("O", "B-LOC", "I-LOC"), spans=(Span(1
         ("iob1", ("O", "I-LOC", "I-LOC")),
         ("iobes", ("O", "B-LOC", "E-LOC")),
         ("BILOU", ("O", "B-LOC", "L-LOC")),
+        ("BMES", ("O", "B-LOC", "E-LOC")),
         ("labels", ("O", "B-LOC", "I-LOC")),
     ],
 )

@@ -13,9 +13,9 @@ def words_with_vectors() -> tuple[WordEmbedding, Tensor]:
     torch.manual_seed(1)
     words = WordEmbedding(words=5, dim=3, vectors=2)
     vectors = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    # Of the trained words 2 to 4 the third has vector 1, the fourth none, the fifth vector 2.
+    # Of the trained words 2 to 4 the second has no vector.
     table = torch.cat([torch.zeros(1, 3), vectors])  # row 0 is that of no vector
-    words.place(table, torch.tensor([0, 0, 1, 0, 2]))
+    words.place(table, torch.tensor([False, False, True, False, True]))
     assert words.vectors is table  # not a copy, which would need its memory again
     return words, vectors
 

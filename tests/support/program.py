@@ -51,3 +51,10 @@ SMALL = [
         "train.max_epochs=4",
     )
 ]
+
+
+def small(*options: str) -> list[str]:
+    """`SMALL` with other values: an option that a command line gives twice is refused."""
+    names = {each.partition("=")[0] for each in options}
+    kept = [word for word in SMALL if word.removeprefix("--set=").partition("=")[0] not in names]
+    return [*kept, *(f"--set={each}" for each in options)]

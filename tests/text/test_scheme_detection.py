@@ -132,7 +132,7 @@ def test_steps_of_each_kind_decide_as_all_steps_do(
 
 
 def test_bare_prefixes_are_a_scheme_of_one_label() -> None:
-    assert detected([["B", "M", "E", "S"], ["S", "B", "E"]]).scheme == "iobes"
+    assert detected([["B", "M", "E", "S"], ["S", "B", "E"]]).scheme == "bmes"
     assert detected([["B", "I", "O"]]).scheme == "iob2"
 
 
@@ -164,7 +164,11 @@ TRICKY: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "nothing but O": (["O O", "O"], "iob2", {}),
     "fits all but IOB1": (["B-X O", "O B-Y"], "iob2", {}),
     "IOB1 with two spans side by side": (["I-X B-X O", "I-Y"], "iob1", {}),
-    "BMES": (["B-X M-X E-X S-X"], "iobes", {}),
+    "BMES": (["B-X M-X E-X S-X"], "bmes", {}),
+    "BMES that is named": (["B-X E-X S-X"], "bmes", {"scheme": "BMES"}),
+    "BMES that is named IOBES": (["B-X M-X E-X S-X"], "bmes", {"scheme": "iobes"}),
+    "IOBES": (["B-X I-X E-X S-X"], "iobes", {}),
+    "IOBES or BMES": (["B-X E-X S-X"], "iobes", {}),
     "BILOU": (["B-X I-X L-X U-X", "O"], "bilou", {}),
     "IOB2 with one mistake": (["B-X I-X O"] * 5 + ["I-X O"], "iob2", {}),
     "bare prefixes": (["B I O", "O B"], "iob2", {}),

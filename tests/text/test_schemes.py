@@ -83,11 +83,13 @@ def test_a_sequence_is_legal_when_its_spans_would_be_written_so(scheme: str) -> 
             assert legal == (convert(tags, scheme) == tags), tags
 
 
-def test_m_of_bmes_is_the_i_of_iobes() -> None:
-    assert may_follow("B-X", "M-X", "iobes")
-    assert may_follow("M-X", "E-X", "iobes")
-    assert not may_follow("O", "M-X", "iobes")
-    assert to_spans(["B-X", "M-X", "E-X", "S-X"]) == (Span(0, 3, "X"), Span(3, 4, "X"))
+def test_bmes_is_iobes_with_m_inside() -> None:
+    tags = ("B-X", "M-X", "E-X", "S-X")
+    assert to_spans(tags) == (Span(0, 3, "X"), Span(3, 4, "X"))
+    assert convert(tags, "iobes") == ("B-X", "I-X", "E-X", "S-X")
+    assert convert(("B-X", "I-X", "E-X", "S-X"), "bmes") == tags
+    assert not may_follow("B-X", "M-X", "iobes")
+    assert not may_follow("B-X", "I-X", "bmes")
 
 
 def test_a_prefix_of_another_scheme_may_stand_nowhere() -> None:
@@ -218,6 +220,6 @@ def test_synonyms_name_the_schemes_that_seqeval_names() -> None:
         "iob": "iob1",
         "bio": "iob2",
         "bioes": "iobes",
-        "bmes": "iobes",
         "biluo": "bilou",
+        "bmeso": "bmes",
     }

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import tiny
 
-from tagkit.cli.train_progress import curves, size_text, sparkline
+from tagkit.cli.train_progress import curves, size_text, sparkline, table_row
 from tagkit.errors import ConfigError
 from tagkit.evaluation.criterion import AUTO, Criterion, find_criterion
 from tagkit.evaluation.metrics import Kind
@@ -44,6 +44,16 @@ def test_curves_in_the_terminal_go_from_the_first_epoch_to_the_last() -> None:
         "dev F1    ▁█▄  50.00 to 60.00",
     ]
     assert list(curves(EPOCHS[:1], "dev F1", AUTO)) == []
+
+
+def test_a_loss_that_rounds_to_nothing_has_no_sign() -> None:
+    # The sum over all paths less the score of the right one may end below 0 by rounding.
+    nothing = replace(EPOCHS[0], loss=-1e-9, dev_loss=-1e-9)
+    assert table_row(nothing, "F1", AUTO, {}) == (
+        "    1    0.0000    0.0000     50.00  0.003000     9,000  *"
+    )
+    assert "0.0000 to 0.0000" in [*curves([nothing] * 2, "dev F1", AUTO)][1]
+    assert "-0.0000" not in "".join(curves([nothing] * 2, "dev F1", AUTO))
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -189,8 +189,8 @@ def test_states_that_are_no_numbers_are_an_error(
         ("tag", ["encoder.layers=2", "encoder.connection=highway"],
          ("encoder.connection = 'highway' has a gate to train; name 'residual'",)),
         ("classify", ["head.pooling=attention", "head.hidden=[4]"],
-         ("head.pooling = 'attention' has weights to train; name 'last', 'mean', 'max' or "
-          "'mean+max'", "head.hidden are layers to train; leave them out")),
+         ("head.pooling = 'attention' has weights to train; name 'last', 'mean', 'max', "
+          "'mean+max' or 'concat'", "head.hidden are layers to train; leave them out")),
         ("classify", ["head.multi_label=yes", "head.class_weights=balanced"],
          ("head.class_weights has no effect where a text may have several classes; leave it out",)),
     ],

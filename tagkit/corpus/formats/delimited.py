@@ -8,6 +8,7 @@ header or, of two columns, by their contents.
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -24,6 +25,7 @@ from tagkit.corpus.formats.pieces import (
 from tagkit.corpus.formats.source import STDIN, Source
 from tagkit.corpus.formats.text_columns import (
     LABEL_NAMES,
+    SEMICOLONS,
     TEXT_NAMES,
     Row,
     TextLayout,
@@ -54,6 +56,10 @@ def read_csv(source: Source, reading: Reading) -> Iterator[Document]:
 
 
 def _csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
+    beginning = source.beginning(waiting=False)
+    if _are_rows_of_semicolons(beginning, needed=reading.with_tags):
+        first = next(number for number, line in enumerate(beginning, 1) if line.strip())
+        raise FormatError(source.name, first, f"expected cells separated by commas: {SEMICOLONS}")
     # The limit is one of the whole process, 131,072 characters unless somebody has raised it; never
     # lowered, as other readers may rely on it.
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST))
@@ -276,6 +282,43 @@ def looks_like_tsv(lines: Sequence[str]) -> bool:
     # Single words in all columns would rather be a column file.
     several = [sum(" " in cell.strip(" ") for cell in column) for column in zip(*rows, strict=True)]
     return 2 * max(several) > len(rows)
+
+
+def are_rows_of_csv(lines: Sequence[str], separator: str = ",") -> bool:
+    """Whether nine of ten rows have as many cells, two or more."""
+    widths = [len(row) for row in _first_rows(lines, separator)]
+    # Nine of ten, as one broken row must not turn a table into raw text.
+    common = max(set(widths), key=widths.count, default=0)
+    return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
+
+
+def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """The rows that are not blank, up to one that cannot be read."""
+    rows = []
+    # A row may be several lines long, so lines cannot be split one by one.
+    with suppress(csv.Error):
+        for row in csv.reader((f"{line}\n" for line in lines[:_LOOKED_AT]), delimiter=separator):
+            if row:
+                rows.append(row)
+    return rows
+
+
+def _are_rows_of_semicolons(lines: Sequence[str], *, needed: bool) -> bool:
+    """Whether these are rows as Excel writes them where a comma is the decimal separator.
+
+    Args:
+        lines: the first ones of a file.
+        needed: whether each row has to have a label. Else the rows may be texts that have
+            semicolons, and only a header with the name of a text shows that they are not.
+    """
+    if not are_rows_of_csv(lines, ";"):
+        return False
+    header = _first_rows(lines, ";")[0]
+    if not needed and not {*map(plain_name, header)} & {*TEXT_NAMES}:
+        return False
+    # Commas of the texts may divide as many rows in two.
+    by_commas = _first_rows(lines, ",")
+    return not by_commas or len(by_commas[0]) == 1 or not are_rows_of_csv(lines)
 
 
 def looks_like_csv(lines: Sequence[str]) -> bool:

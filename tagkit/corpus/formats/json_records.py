@@ -8,7 +8,8 @@ Of either kind, a record is an object, or spaCy's pair of a text and an object:
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from dataclasses import dataclass
+from itertools import chain, count, islice
 from typing import Any
 
 from tagkit.corpus.formats.source import Source
@@ -20,6 +21,21 @@ _SHOWN = 40  # characters of a list that a message quotes
 _DECODER = json.JSONDecoder()
 
 Place = tuple[int, int]  # start and end, in code points
+
+
+@dataclass(frozen=True, slots=True)
+class RecordText:
+    """The JSON text of a record.
+
+    Attributes:
+        text: the JSON text.
+        line: number of its first line.
+        number: of the record, from 1, where another one begins on the same line; else None.
+    """
+
+    text: str
+    line: int
+    number: int | None = None
 
 
 def as_record(value: Any) -> dict[str, Any] | None:
@@ -45,14 +61,14 @@ def texts_of(lines: Sequence[str]) -> Iterator[str]:
         yield from lines
         return
     try:
-        for _, text in _elements("\n".join(lines), ""):
-            yield text
+        for element in _elements("\n".join(lines), ""):
+            yield element.text
     except FormatError:
         return
 
 
-def numbered_texts(source: Source) -> Iterator[tuple[int, str]]:
-    """The text of each record, with the number of its first line.
+def numbered_texts(source: Source) -> Iterator[RecordText]:
+    """The text of each record, and where it is.
 
     Raises:
         FormatError: the file is one list, and breaks off or is no JSON; what follows cannot be
@@ -60,7 +76,8 @@ def numbered_texts(source: Source) -> Iterator[tuple[int, str]]:
     """
     # Looking for the first record is no reason to wait for more of a pipe than has come.
     if not begins_list(source.beginning(waiting=False)):
-        yield from source.numbered()
+        for line, record in source.numbered():
+            yield RecordText(record, line)
         return
     text = "\n".join(chain.from_iterable(source.pieces()))
     # All has been read, so nobody need be answered before the next record is.
@@ -68,16 +85,17 @@ def numbered_texts(source: Source) -> Iterator[tuple[int, str]]:
     yield from _elements(text, source.name)
 
 
-def _elements(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """The elements of a list, each with the number of its first line.
+def _elements(text: str, name: str) -> Iterator[RecordText]:
+    """The elements of a list.
 
     Raises:
         FormatError: there is something else.
     """
     at = text.index("[") + 1
     line, done = 1, 0  # number of the line, and up to where lines are counted
-    first = True
-    while True:
+    before = 0  # line of the element before
+    for number in count(1):
+        first = number == 1
         begin = _after_blanks(text, at)
         comma = text.startswith(",", begin)
         if comma and not first:
@@ -98,8 +116,16 @@ def _elements(text: str, name: str) -> Iterator[tuple[int, str]]:
             raise FormatError(
                 name, line, f"expected the next record of a JSON list, found {rest}: {why}"
             ) from None
-        first = False
-        yield line, text[begin:at]
+        shares = line == before or _has_next_on_line(text, begin, at)
+        yield RecordText(text[begin:at], line, number if shares else None)
+        before = line
+
+
+def _has_next_on_line(text: str, begin: int, end: int) -> bool:
+    """Whether a further element begins on the line on which the one from `begin` to `end` does."""
+    comma = _after_blanks(text, end)
+    following = _after_blanks(text, comma + 1)
+    return text.startswith(",", comma) and "\n" not in text[begin:following]
 
 
 def _after_blanks(text: str, at: int) -> int:

@@ -6,6 +6,9 @@
 | `{"text": "...", "spans": [{"start", "end", "label"}]}`, as Prodigy has it | a document |
 | the same with `entities` and `start_offset`, `end_offset`, or `label(s)`: [[start, end, "X"]] |
   a document, as doccano has it |
+| `{"text": "...", "ents": [...], "tokens": [...]}`, as spaCy's Doc.to_json has it | a document |
+| `{"text": "...", "label": [{"start", "end", "labels": ["X"]}]}`, Label Studio's JSON_MIN |
+  a document |
 | `{"text": "...", "label": "X"}`, or `labels`: ["X", "Y"] | a document with classes |
 | `["...", {"entities": [[start, end, "X"]], "cats": {"Y": 1.0}}]`, as spaCy 2 has it | a document |
 | `{"text": "...", "tokens": [{"text", "start", "end", "tag"}]}`, of `tagkit predict` | a sentence |
@@ -32,6 +35,7 @@ from tagkit.corpus.formats.jsonl_keys import (
     TAGS,
     TEXT,
     TOKENS,
+    any_of,
     class_key,
     classes_of,
     first_of,
@@ -46,10 +50,12 @@ from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
 from tagkit.wording import listed
 
-# Prodigy and spaCy say start and end, doccano start_offset and end_offset.
+# Prodigy, spaCy and Label Studio say start and end, doccano start_offset and end_offset. Label
+# Studio has a list of labels.
 _START = ("start", "start_offset")
 _END = ("end", "end_offset")
-_LABEL = f"a {CLASSES[0]} ({', '.join(CLASSES[1:])})"
+# Keys of a record that Label Studio exports as JSON: its text and annotation are further below.
+_OF_LABEL_STUDIO = {"data", "annotations"}
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
 _COMPLETE = Reading(DataConfig(), all_features=True, with_text=True)
@@ -62,19 +68,21 @@ class _Bad(Exception):
 def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
     """The records of a file, each as what its keys say."""
     passed_over = 0  # records that an annotator rejected: data, but no examples
-    for number, line in numbered_texts(source):
-        if not line.strip():
+    for found in numbered_texts(source):
+        if not found.text.strip():
             continue
         try:
-            record = _parse(line)
+            record = _parse(found.text)
             if record.get("answer") in _REFUSED and not reading.with_refused:
                 passed_over += 1
                 continue
-            item = _item(record, source.name, number, reading)
+            item = _item(record, source.name, found.line, reading)
         # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
-            reading.refuse(source.name, number, problem)
+            if found.number is not None:  # the line alone does not say which one
+                problem = f"record {found.number:,}: {problem}"
+            reading.refuse(source.name, found.line, problem)
             continue
         yield item
     if passed_over:
@@ -124,7 +132,10 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         return _sentence(record, number, reading)
     text = first_of(record, TEXT)
     if text is None:
-        raise _Bad(f"expected a text, found the keys {listed([*record]) or 'of nothing'}")
+        found_keys = f"found the keys {listed([*record]) or 'of nothing'}"
+        if record.keys() >= _OF_LABEL_STUDIO:
+            found_keys += ". Export from Label Studio as CONLL2003, or texts with classes as CSV"
+        raise _Bad(f"expected a {any_of(TEXT)}, {found_keys}")
     if not isinstance(text, str) or not text.strip():
         raise _Bad(f"expected a text, found {_show(text)}")
     name = record.get("id", "")
@@ -143,7 +154,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         text=text,
         spans=spans,
         labels=_labels(record, kind, needed=kind == "jsonl-texts" and reading.with_tags),
-        tokens=_places(text, record["tokens"]) if isinstance(record.get("tokens"), list) else None,
+        tokens=_places(text, record.get("tokens")),
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
         line=number,
@@ -229,7 +240,7 @@ def _labels(record: dict[str, Any], kind: str, *, needed: bool) -> tuple[str, ..
         for key in CLASSES:
             if key in record:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
-        raise _Bad(f"expected {_LABEL}, found the keys {listed([*record])}")
+        raise _Bad(f"expected a {any_of(CLASSES)}, found the keys {listed([*record])}")
     return ()
 
 
@@ -245,6 +256,8 @@ def _span(text: str, span: Any, reading: Reading) -> TextSpan:
     """A span of any of the known shapes."""
     if isinstance(span, dict):
         start, end, label = first_of(span, _START), first_of(span, _END), span.get("label")
+        if label is None and isinstance(labels := span.get("labels"), list) and len(labels) == 1:
+            label = labels[0]
     elif isinstance(span, list) and len(span) == 3:
         start, end, label = span
     else:
@@ -272,7 +285,10 @@ def _place(span: TextSpan) -> tuple[int, int]:
     return span.start, span.end
 
 
-def _places(text: str, tokens: list[Any]) -> tuple[tuple[int, int], ...]:
+def _places(text: str, tokens: Any) -> tuple[tuple[int, int], ...] | None:
+    """The places of a text's tokens; None where it has none, and is to be divided into them."""
+    if not isinstance(tokens, list) or not tokens:
+        return None
     places: list[tuple[int, int]] = []
     for token in tokens:
         found = (token.get("start"), token.get("end")) if isinstance(token, dict) else (None, None)

@@ -19,15 +19,21 @@ from tagkit.wording import listed
 TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
 TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
 TEXT = ("text", "sentence", "content")
-# "spans" is Prodigy's key, "entities" that of spaCy and of doccano with relations, "label" and
-# "labels" those of plain doccano.
-SPANS = ("spans", "entities", "label", "labels")
+# "spans" is Prodigy's key, "entities" that of spaCy 2 and of doccano with relations, "ents" that of
+# spaCy's Doc.to_json, "label" and "labels" those of plain doccano.
+SPANS = ("spans", "entities", "ents", "label", "labels")
+_ALWAYS_SPANS = ("spans", "entities", "ents")
 CLASSES = ("label", "labels", "class", "category", "intent")
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
 OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, "features"))
 _FIRST = 20  # lines that show whether a file holds objects
 _QUOTES = ('"', "'")  # of the keys of an object, where it is broken the second too
+
+
+def any_of(keys: Sequence[str]) -> str:
+    """Keys of one meaning, as a message names them: 'label (labels, class)'."""
+    return f"{keys[0]} ({', '.join(keys[1:])})"
 
 
 def kind_of(record: Mapping[str, Any]) -> str:
@@ -40,18 +46,21 @@ def kind_of(record: Mapping[str, Any]) -> str:
         if first_of(record, TOKENS) is not None:
             return "jsonl-tokens"
         raise ValueError(
-            "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
+            f"expected a {any_of(TEXT)}, or {any_of(TOKENS)}, found the keys "
+            f"{listed([*record]) or 'of nothing'}"
         )
     spans = next((record[key] for key in SPANS if isinstance(record.get(key), list)), None)
     tags = first_of(record, TAGS)
-    if not spans and tags is None:
+    # Tokens of spaCy have tags of their parts of speech, whatever the spans.
+    if not spans and tags is None and "ents" not in record:
         tags = tags_of_tokens(record)
         # Plain labels are no spans, so that a prediction of them has none; O and B-X are those of
         # a text in which no span was found.
         if tags is not None and not all(map(is_span_tag, tags)):
             return "jsonl-tokens"
     # "labels" may be a list of classes too, so its elements decide.
-    if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):
+    named = any(key in record for key in _ALWAYS_SPANS)
+    if spans is not None and (named or _are_spans(spans)):
         return "jsonl-spans"
     # A text that comes with tokens and tags is a sentence whose text is only a comment.
     return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"

@@ -5,6 +5,7 @@ beginning, the rest at the end.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -107,6 +108,8 @@ def with_extra(
     for key, value in extra:
         if value is None and key in OWN_KEYS:  # it says nothing, as when it is not there
             continue
+        if isinstance(value, float) and not math.isfinite(value):
+            note(f"JSON has finite numbers alone: others of {shorten(key)} are written as null")
         if key in others:
             note(f"JSON Lines hold one value of a name: of {shorten(key)} the last one is kept")
         # A column of a table may be named "category": without a "label", it would be the class.

@@ -5,13 +5,13 @@ evidence is the same everywhere: a format that was named; the content; the endin
 raw text. The reason is reported, so that a person can see why a file was read as it was.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.corpus.formats.brat import PAIR, annotated_files
+from tagkit.corpus.formats.delimited import are_rows_of_csv
 from tagkit.corpus.formats.folder import looks_like_folder
 from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
 from tagkit.corpus.formats.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
@@ -165,7 +165,8 @@ def recognise_lines(
     if found is not None:
         return found
     if len(named) > 1:
-        return Recognised(kind_of_lines(lines), "its name")
+        # Of a JSON file whose first record is none, or has other keys.
+        return Recognised(kind_of_lines(lines), "its name; no text or tokens in its first record")
     if named:
         return Recognised(named[0].name, "its name; its lines look like no other format")
     if not any(line.strip() for line in lines):
@@ -210,7 +211,7 @@ def _by_content(
     if grid is not None and grid.has_tags and not (grid.has_texts and not grid.has_groups):
         return Recognised("columns", str(grid))
     # From here on the lines alone are not enough, but lines and name together are.
-    if expected == "csv" and _are_rows_of_csv(lines):
+    if expected == "csv" and are_rows_of_csv(lines):
         return Recognised("csv", "rows of as many columns, separated by commas")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
@@ -272,21 +273,6 @@ def _ambiguous(source: str, found: str) -> DataError:
             Setting("data.format", "tsv"),
         )
     )
-
-
-def _are_rows_of_csv(lines: Sequence[str]) -> bool:
-    """Whether nine of ten rows have as many cells, two or more."""
-    widths: list[int] = []
-    # Nine of ten, as one broken row must not turn a table into raw text.
-    try:
-        # A row may be several lines long, so lines cannot be split one by one.
-        for row in csv.reader(f"{line}\n" for line in lines[:1000]):
-            if row:
-                widths.append(len(row))
-    except csv.Error:
-        pass
-    common = max(set(widths), key=widths.count, default=0)
-    return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
 
 
 def _explain(found: Recognised, source: str) -> str:

@@ -5,7 +5,7 @@ the file is refused: a wrong guess would train a model to predict texts from lab
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
@@ -25,7 +25,12 @@ LABEL_NAMES = (
     "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
     "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
-# Labels of further rows, from which what is none of them in the first row stands out.
+# As Excel writes CSV in most of Europe.
+SEMICOLONS = (
+    "its cells seem to be separated by semicolons. Save the table with commas between its cells, "
+    "or as TSV"
+)
+# Rows below one whose label alone is no number, by which it is a header.
 _ENOUGH = 10
 
 
@@ -64,9 +69,8 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
             why = "as all labels below are numbers"
             reading.note(f"{source}:{number}: read as the names of the columns, {why}: {names}")
         elif (odd := _odd_label(same, data)) is not None:
-            alone = f"{source}:{number}: the only line with the label {shorten(odd)}. If it names"
-            yes = Setting("data.header", "yes")
-            reading.note(Message(f"{alone} the columns, say so: ", yes))
+            alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
+            reading.note(Message(alone, Setting("data.header", "yes")))
     try:
         text = _named(data.text_column, "text_column", first, header)
         label = _named(data.label_column, "label_column", first, header)
@@ -80,6 +84,15 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
     # In prediction labels are not wanted, and a file of one column is a file of texts.
     text = text or 0
     return TextLayout(len(first), text, None if label == text else label, header)
+
+
+def _only_line(label: str) -> str:
+    return f"the only line with the label {shorten(label)}."
+
+
+def is_noted(label: str, notes: Iterable[str]) -> bool:
+    """Whether one of the notes says that this label is perhaps the name of its column."""
+    return any(_only_line(label) in note for note in notes)
 
 
 def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
@@ -103,12 +116,12 @@ def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
 
 
 def _labels(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str] | None:
-    """The first row's label and all others; None where they are few, or in no known column."""
+    """The first row's label and all others; None where they are in no known column."""
     width, column = len(rows[0]), data.label_column
     if column is None and width == 2:
         column = 1 - data.text_column % 2 if isinstance(data.text_column, int) else None
         column = _label_column(rows[1:]) if column is None else column
-    if not isinstance(column, int) or not -width <= column < width or len(rows) <= _ENOUGH:
+    if not isinstance(column, int) or not -width <= column < width:
         return None
     return [row[column].strip() for row in rows]
 
@@ -116,7 +129,9 @@ def _labels(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str] | None
 def _is_named_numbers(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
     """Whether the first label alone is no number: of a header such as "review,stars"."""
     first, *others = _labels(rows, data) or [""]
-    return bool(first and others) and not _is_number(first) and all(map(_is_number, others))
+    if len(others) < _ENOUGH or not first or _is_number(first):
+        return False
+    return all(map(_is_number, others))
 
 
 def _is_number(cell: str) -> bool:
@@ -197,7 +212,7 @@ def _settle(
     found = f"{plural(width, 'column')} and nothing that tells which is which"
     if width == 1:
         split = all(";" in row[0] for row in rows)
-        found = "1 column" + split * "; its cells seem to be separated by semicolons"
+        found = "1 column" + split * f"; {SEMICOLONS}"
     elif text is not None and text == label:
         found, text, label = f"both in column {text}", None, None
     raise ValueError(

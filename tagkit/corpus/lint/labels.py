@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tagkit.corpus.formats.columns.layout import CONLLU
+from tagkit.corpus.formats.conllu import KEY
+from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
 from tagkit.errors import shorten
-from tagkit.wording import plural, shown_name
+from tagkit.wording import Message, Setting, plural, shown_name
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
@@ -34,7 +37,11 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
             counts[other],
             tuple(lines[other]),
         )
-    rare = sorted((label for label in counts if counts[label] < _FEW), key=counts.__getitem__)
+    rare = sorted(
+        # One that is perhaps the name of a column needs no examples.
+        (x for x in counts if counts[x] < _FEW and not is_noted(x, read.notes)),
+        key=counts.__getitem__,
+    )
     if rare and is_train:  # in dev and test a rare label costs nothing
         yield Finding(
             "note",
@@ -55,7 +62,11 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
         yield Finding(severity, "only-O", read.path, message)
     elif len(counts) == 1 and not read.has_spans:
         (label,) = counts
-        yield Finding(severity, "one-label", read.path, f"{shorten(label)} is the only label")
+        message = f"{shorten(label)} is the only label"
+        if label == "_" and read.format.name == CONLLU:  # the sign of an empty cell
+            column = Setting("data.tag_column", f"MISC.{KEY}")
+            message = Message(f"{message}. Name the column of the tags, for example with ", column)
+        yield Finding(severity, "one-label", read.path, message)
     elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
         message = (
             f"{len(counts):,} distinct labels in {counts.total():,}: are they those of a column "

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.vocabulary import count_surfaces
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
 from tagkit.training.setup import Prepared
-from tagkit.wording import Message, Setting, listed, plural, plural_of, shown_name
+from tagkit.wording import Message, Setting, listed, plural, plural_of, shorten, shown_name
 
 _FEW = 10  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _DUPLICATES = 0.05  # share of a corpus that occurs in train, above which its scores mislead
@@ -132,6 +132,35 @@ def _no_labels(corpora: Corpora) -> Iterator[Statement]:
             )  # fmt: skip
 
 
+def _one_label(corpora: Corpora) -> Iterator[Statement]:
+    for part in corpora.scored:
+        for what, counts in part.counts.items():
+            is_class = what == "class"
+            total = len(part.split.sentences) if is_class else part.split.tokens
+            known = corpora.train.counts[what]
+            # Of spans the counts are fewer than the tokens: not to find them is an answer too.
+            is_everywhere = len(counts) == 1 and counts.total() == total > 1
+            if not is_everywhere or not known.keys() > counts.keys():
+                continue
+            (label,) = counts
+            unit = corpora.unit if is_class else "token"
+            others = f"{plural_of(corpora.unit)} with other {plural_of(what)}"
+            remedy = Message(f"Move some {others} to {part.name}")
+            if _is_held_out(part.name, corpora.prepared.config):
+                remedy = Message(
+                    "Name a dev corpus with ", Setting("data.dev_file"),
+                    ", hold out more of train with ", Setting("data.dev_fraction"),
+                    f", or label more {others}",
+                )  # fmt: skip
+            yield (
+                Message(
+                    f"every {unit} of {part.name} has the {what} {shorten(label)}: a model that "
+                    "always predicts it scores 100"
+                ),
+                remedy,
+            )
+
+
 def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
     for part in corpora.scored:
         for what, counts in part.counts.items():
@@ -155,8 +184,11 @@ def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
 
 
 def _few_examples(corpora: Corpora) -> Iterator[Statement]:
+    notes = corpora.train.split.notes
     for what, counts in corpora.train.counts.items():
-        rare = sorted((x for x in counts if counts[x] < _FEW), key=lambda x: (counts[x], x))
+        # One that is perhaps the name of a column needs no examples.
+        few = (x for x in counts if counts[x] < _FEW and not is_noted(x, notes))
+        rare = sorted(few, key=lambda x: (counts[x], x))
         if rare:
             yield (
                 Message(
@@ -245,15 +277,7 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
     if covered >= _COVERED * total:
         return
     options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
-    # Vectors in lower case serve words in capitals too, but not the reverse.
-    surfaces = count_surfaces(corpora.train.split.sentences)
-    as_written = sum(vocabulary.vector_row(word) > 0 for word in surfaces) / len(surfaces)
-    if options.lowercase and as_written >= _COVERED:
-        remedy = Message(
-            "Use ", Setting("embeddings.lowercase", "false"),
-            f": {100 * as_written:.0f} % of the words as they are written have a vector",
-        )  # fmt: skip
-    elif options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
+    if options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
         remedy = Message("Read more of them (", Setting("embeddings.max_vectors"), ")")
     else:
         remedy = Message("Check that they are of the corpus's language")
@@ -270,6 +294,7 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
 # The order is that in which a person corrects a corpus.
 CORPUS_CHECKS = (
     Check("no-labels", _no_labels),
+    Check("one-label", _one_label),
     Check("unknown-labels", _unknown_labels),
     Check("few-examples", _few_examples),
     Check("large-dev", _large_dev),

@@ -36,6 +36,7 @@ _ABOVE_FIRST = 1.25
 _ABOVE_LOWEST = 2.0  # the last epoch, where it is not low beside the first one either
 _NOT_LOW = 0.5
 _EXAMPLES = 50  # that losses are compared of: those of fewer are chance
+_ABOVE_GUESS = 2.0  # times the loss of guessing; that of fresh weights is about 1.0 to 1.3 times it
 _NONFINITE = 0.05  # share of the steps; a loss scale of fp16 that is too high costs a few
 
 
@@ -50,6 +51,7 @@ class Outcome:
         skipped: number of steps whose loss or gradients were not finite.
         rollbacks: how often the run went back to a checkpoint.
         examples: number of sentences or texts of train, or of units that a language model reads.
+        guess: the loss of a model that has learnt nothing, as `loss_of_guessing` gives it.
     """
 
     epochs: Sequence[Epoch]
@@ -58,6 +60,7 @@ class Outcome:
     skipped: int
     rollbacks: int
     examples: int
+    guess: float
 
 
 def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
@@ -199,7 +202,7 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
         yield (
             Message(
                 f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
-                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the {what} "
+                f"fell from {best.loss:z.4f} to {last.loss:z.4f}, and the {what} "
                 f"({before}, then {after})"
             ),
             Message(
@@ -258,29 +261,36 @@ def _rise(found: Sequence[_Stretch]) -> str:
     if high.loss > _ABOVE_FIRST * first.loss:
         of_first = "the first" if first.first == first.last else str(first)
         return (
-            f"the loss of {high} ({high.loss:.4f}) is above that of {of_first} ({first.loss:.4f})"
+            f"the loss of {high} ({high.loss:z.4f}) is above that of {of_first} ({first.loss:z.4f})"
         )
     if last.loss > max(_ABOVE_LOWEST * low.loss, _NOT_LOW * first.loss):
-        return f"the loss rose from {low.loss:.4f} in {low} to {last.loss:.4f} in {last}"
+        return f"the loss rose from {low.loss:z.4f} in {low} to {last.loss:z.4f} in {last}"
     return ""
 
 
+def _far_above_guess(found: Sequence[_Stretch], guess: float) -> str:
+    """How the last loss is above that of guessing; "" if it is not."""
+    if not found or not 0 < _ABOVE_GUESS * guess < found[-1].loss:
+        return ""
+    return (
+        f"the loss of {found[-1]} ({found[-1].loss:.4f}) is far above {guess:.4f}, that of a model "
+        "that finds all answers equally likely"
+    )
+
+
 def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
-    said = ""
+    lr = Setting("train.lr")
+    remedy = Message("Lower ", lr, " to a third, or raise ", Setting("train.warmup_steps"))
     steps = outcome.epochs[-1].step if outcome.epochs else 0
+    found = _stretches(outcome)
     if outcome.rollbacks or outcome.skipped > _NONFINITE * max(1, steps):
         of_all = plural(steps, "step")
         said = f"loss or gradients were not finite in {outcome.skipped:,} of {of_all}"
-    else:
-        said = _rise(_stretches(outcome))
+    elif not (said := _rise(found)):
+        said = _far_above_guess(found, outcome.guess)
+        remedy = Message("Lower ", lr, " to a tenth, or leave it at its default")
     if said:
-        yield (
-            Message(f"the learning rate is too high: {said}"),
-            Message(
-                "Lower ", Setting("train.lr"), " to a third, or raise ",
-                Setting("train.warmup_steps"),
-            ),
-        )  # fmt: skip
+        yield Message(f"the learning rate is too high: {said}"), remedy
 
 
 # The learning rate comes first: it may be the cause of the others.

@@ -167,7 +167,7 @@ def remedy(label: int, text: int) -> str:
         ("x y\n", {}, "expected a label and a text, found 1 column"),
         ("label\n", {}, "expected a label and a text, found 1 column"),
         ("text;label\nx, y;z\n", {}, "expected a label and a text, found 1 column; its cells seem "
-         "to be separated by semicolons"),
+         "to be separated by semicolons. Save the table with commas between its cells, or as TSV"),
         ("x\ty z\n", {"label_column": 2},
          "data.label_column = 2: expected -2 to 1, as the file has 2 columns"),
         ("x\ty z\n", {"text_column": -3},
@@ -193,6 +193,43 @@ def test_columns_that_cannot_be_found_are_one_clear_error(
     assert refusal(tmp_path / "a", content, read_tsv, **options) == f"a:1: {problem}"
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        # As Excel writes it: quotes around the cells that need them.
+        'text;label\n"A ""good"" film; it was short, and I laughed.";pos\n"A bad\none";neg\n',
+        'label;text\npos;"A ""good"" film; it was short, and I laughed."\nneg;"A bad\none"\n',
+        '"text";"label"\n"A good, short film";"pos"\n"A bad, long film";"neg"\n',
+        "text;label\nA good, short film;pos\nA bad, long film;neg\n",
+        '\ntext;label\n"A bad,\rlong film";neg\n',
+        '"A good, short film";pos\n"A bad film";neg\n',
+        "Nr;Text;Klasse\n1;Gut;pos\n2;Nicht gut;neg\n",
+    ],
+)
+def test_semicolons_between_cells_are_one_error_whatever_quotes_stand_around_them(
+    tmp_path: Path, content: str
+) -> None:
+    found: list[FormatError] = []
+    line = 2 if content.startswith("\n") else 1
+    expected = (
+        f"a:{line}: expected cells separated by commas: its cells seem to be separated by "
+        "semicolons. Save the table with commas between its cells, or as TSV"
+    )
+    assert refusal(tmp_path / "a", content, read_csv) == expected
+    if "ext;" in content or content.startswith('"text'):  # a header shows it in prediction too
+        assert refusal(tmp_path / "a", content, read_csv, with_tags=False) == expected
+    with pytest.raises(FormatError):
+        read(tmp_path / "a", read_csv, on_error=found.append)
+    assert found == []  # no further error for each row
+
+
+def test_semicolons_within_texts_are_left_alone(tmp_path: Path) -> None:
+    assert pairs(tmp_path, "text\na; b\nc; d\n", read_csv, with_tags=False) == ["a; b", "c; d"]
+    assert pairs(tmp_path, "a; b\nc; d\n", read_csv, with_tags=False) == ["a; b", "c; d"]
+    rows = "text,label\na b; c,x\nd e; f,y\n"
+    assert pairs(tmp_path, rows, read_csv) == ["x|a b; c", "y|d e; f"]
+
+
 def test_labels_are_not_needed_where_they_are_not_wanted(tmp_path: Path) -> None:
     assert pairs(tmp_path, "text\na, b\nc\n", with_tags=False) == ["a, b", "c"]
     assert pairs(tmp_path, "a b\n", with_tags=False) == ["a b"]
@@ -210,7 +247,7 @@ def test_what_a_pipe_has_yet_to_bring_is_not_waited_for(monkeypatch: pytest.Monk
     for reader, rows in ((read_tsv, ["x\tv", "z\ta b"]), (read_csv, ["x,v", "z,a b"])):
         source = Source("-", "utf-8")
         brought = iter([rows, ["more"]])  # the first row alone would not tell which is the label
-        monkeypatch.setattr(source, "pieces", lambda brought=brought: brought)
+        monkeypatch.setattr(source, "_read", lambda brought=brought: brought)
         documents = reader(source, Reading(data=DataConfig()))
         assert next(documents) == Document("v", labels=("x",))
         assert next(brought) == ["more"]

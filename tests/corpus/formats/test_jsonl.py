@@ -19,6 +19,7 @@ from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_tokens,
 )
 from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
@@ -209,8 +210,8 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ("[1]", "expected a JSON object, found '[1]'"),
         ('{"text": ',
          "expected a JSON object, found '{\"text\": ': Expecting value at character 10"),
-        ("{}", "expected a text, or tokens, found the keys of nothing"),
-        ('{"a": 1}', "expected a text, or tokens, found the keys a"),
+        ("{}", "expected a text (sentence, content), or tokens (words), found the keys of nothing"),
+        ('{"a": 1}', "expected a text (sentence, content), or tokens (words), found the keys a"),
         ('{"text": " "}', "expected a text, found \" \""),
         ('{"text": 5}', "expected a text, found 5"),
         ('{"text": "x"}',
@@ -244,6 +245,67 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, message: str) -> None:
     told = refusal(tmp_path / "a.jsonl", f"\n{line}\n", read_jsonl)
     assert told == f"a.jsonl:2: {message}"
+
+
+LABEL_STUDIO = '{"id": 1, "data": {"text": "To Oslo"}, "annotations": [], "predictions": []}'
+
+
+def test_a_record_that_shares_its_line_is_named_by_its_number(tmp_path: Path) -> None:
+    good, bad = '{"text": "a", "label": "x"}', '{"text": "a"}'
+    problem = "expected a label (labels, class, category, intent), found the keys text"
+    for content, where in (
+        (f"[{bad}]", ["1: "]),
+        (f"[{bad}, {bad}]", ["1: record 1: ", "1: record 2: "]),
+        (f"[{good}, {good}, {bad}, {good}]\n", ["1: record 3: "]),
+        (f"[\n{bad},\n{good},\n{bad}\n]", ["2: ", "4: "]),
+        (f"[{good}\n, {bad}, {good},\n {bad}, {good}]", ["2: record 2: ", "3: record 4: "]),
+        # The second begins on the line on which the first one ends, and only the second does.
+        (f'[{{"text":\n"a"}}, {bad},\n{bad}]', ["1: ", "2: ", "3: "]),
+        (f"{bad}\n{good}\n{bad}\n", ["1: ", "3: "]),
+    ):
+        (tmp_path / "a.json").write_text(content, "utf-8")
+        errors: list[FormatError] = []
+        read(tmp_path / "a.json", read_jsonl, format="jsonl-texts", on_error=errors.append)
+        found = [f"{each.line}: {each.problem}" for each in errors]
+        assert found == [f"{at}{problem}" for at in where]
+
+
+def test_an_export_of_label_studio_names_the_formats_that_can_be_read(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "a.json", f"[{LABEL_STUDIO}]", read_jsonl, format="jsonl-texts") == (
+        "a.json:1: expected a text (sentence, content), found the keys id, data, annotations, "
+        "predictions. Export from Label Studio as CONLL2003, or texts with classes as CSV"
+    )
+    found = recognise_lines("a.json", [f"[{LABEL_STUDIO}]"], "a.json", raw=False)
+    assert found.why == "its name; no text or tokens in its first record"
+
+
+def test_spans_of_label_studio_have_a_list_of_one_label(tmp_path: Path) -> None:
+    span = '{"start": 3, "end": 7, "text": "Oslo", "labels": ["LOC"]}'
+    line = f'{{"text": "To Oslo", "label": [{span}], "annotator": 1}}'
+    spans = (TextSpan("Oslo", 3, 7, "LOC"),)
+    assert record(tmp_path, line, format=kind_of_lines([line])) == Document("To Oslo", spans)
+    two = line.replace('"LOC"', '"LOC", "GPE"')
+    assert refusal(tmp_path / "a.json", two, read_jsonl).startswith(
+        'a.json:1: expected a span with start, end and label, found {"start": 3, "end": 7'
+    )
+
+
+def test_a_document_of_spacy_is_a_text_with_the_spans_of_its_entities(tmp_path: Path) -> None:
+    tokens = [
+        {"id": 0, "start": 0, "end": 2, "tag": "IN", "pos": "ADP", "dep": "prep", "head": 0},
+        {"id": 1, "start": 3, "end": 7, "tag": "NNP", "pos": "PROPN", "dep": "pobj", "head": 0},
+    ]
+    whole = {"text": "To Oslo", "ents": [{"start": 3, "end": 7, "label": "LOC"}]}
+    spans, places = (TextSpan("Oslo", 3, 7, "LOC"),), ((0, 2), (3, 7))
+    for written, expected in (
+        ({**whole, "sents": [{"start": 0, "end": 7}], "tokens": tokens},
+         Document("To Oslo", spans, tokens=places)),
+        ({**whole, "spans": {"more": []}, "tokens": []}, Document("To Oslo", spans)),
+        ({"text": "To Oslo", "ents": [], "tokens": tokens}, Document("To Oslo", (), tokens=places)),
+    ):  # fmt: skip
+        line = json.dumps(written)
+        assert kind_of_lines([line]) == "jsonl-spans"
+        assert record(tmp_path, line) == expected
 
 
 def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ def test_a_first_label_that_no_other_line_has_is_mentioned() -> None:
         "a.csv:1: the only line with the label 'Klasse'. If it names the columns, say so: "
         "data.header=yes"
     )
-    assert layout_of("Satz|Klasse", MOODS) == (False, [said])
+    for count in (4, 8, 20):  # two of each other label are enough
+        assert layout_of("Satz|Klasse", MOODS[:count]) == (False, [said])
+    assert layout_of("Satz|Klasse", MOODS[:3]) == (False, [])
     assert layout_of("Satz|Klasse", MOODS, header="yes") == (True, [])
     # Not where other labels are of one line too, nor where it comes again.
     assert layout_of("Satz|Klasse", [*MOODS, "a text|odd"]) == (False, [])

@@ -61,6 +61,30 @@ def test_one_class_alone_is_an_error_in_train_and_a_warning_elsewhere(tmp_path: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("tag", "remedy"),
+    [("_", ". Name the column of the tags, for example with data.tag_column=MISC.NER"), ("X", "")],
+)
+def test_where_the_only_label_is_an_empty_cell_another_column_is_named(
+    tmp_path: Path, tag: str, remedy: str
+) -> None:
+    row = f"1\tAda\t_\t{tag}\t_\t_\t_\t_\t_\tNER=B-PER\n\n"
+    report = check(tmp_path, {"train.conllu": row * 2})
+    assert told(report, "one-label", tmp_path) == [
+        ("error", f"{tag!r} is the only label{remedy}", ())
+    ]
+
+
+def test_what_may_be_the_name_of_a_column_is_not_called_rare(tmp_path: Path) -> None:
+    rows = "".join(f"a text {n},{('good', 'bad')[n % 2]}\n" for n in range(10))
+    report = check(tmp_path, {"train.csv": "Satz,Klasse\n" + rows})
+    assert [(finding.kind, finding.lines) for finding in report.findings] == [("reader", (1,))]
+    report = check(tmp_path, {"train.csv": rows + "a text,Klasse\n"})
+    assert told(report, "few-examples", tmp_path) == [
+        ("note", "1 label with fewer than 5 examples: Klasse (1)", ())
+    ]
+
+
 def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"the label of row {n} and so on\ttext {n}\n" for n in range(3000))
     report = check(tmp_path, {"train.tsv": rows}, label_column=0, text_column=1)

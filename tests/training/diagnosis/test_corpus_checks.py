@@ -196,15 +196,21 @@ def test_vectors_for_less_than_half_of_the_words_are_named(tmp_path: Path) -> No
 def test_the_remedy_for_vectors_is_what_they_show(tmp_path: Path) -> None:
     train = [["Ada\tB-PER", "Rome\tB-LOC", "Oslo\tB-LOC"]] * 20
     dev = [["Ada\tB-PER", "Oslo\tB-LOC"]] * 5
-    cased = [vectors(tmp_path, "Ada", "Rome", "Oslo"), "embeddings.lowercase=true"]
-    (finding,) = found(tmp_path, *cased, train=train, dev=dev)
-    assert finding.remedy == (
-        "Use embeddings.lowercase=false: 100 % of the words as they are written have a vector, or "
-        "use other vectors or none (embeddings.vectors)"
-    )
     first = [vectors(tmp_path, "a", "ada", "rome", "oslo"), "embeddings.max_vectors=1"]
     (finding,) = found(tmp_path, *first, train=train, dev=dev)
     assert finding.remedy.startswith("Read more of them (embeddings.max_vectors), or use other")
+
+
+@pytest.mark.parametrize("lowercase", ["true", "false"])
+def test_words_are_counted_as_they_are_looked_up(tmp_path: Path, lowercase: str) -> None:
+    train = [["Ada\tB-PER", "Rome\tB-LOC", "in\tO", "1912\tO", "1913\tO"]] * 20
+    files = {"train": train, "dev": [["Ada\tB-PER", "Rome\tB-LOC"]] * 5}
+    option = f"embeddings.lowercase={lowercase}"
+    # As they are written, in lower case, and with their digits as 0.
+    for words in (("Ada", "1912", "1913"), ("ada", "rome", "in"), ("Ada", "0000")):
+        assert found(tmp_path, vectors(tmp_path, *words), option, **files) == []
+    (finding,) = found(tmp_path, vectors(tmp_path, "Ada", "ROME", "1912"), option, **files)
+    assert finding.sentence.startswith("only 2 of 5 training words (40 %) have")
 
 
 def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
@@ -219,6 +225,58 @@ def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
         "dev has 1 class that train lacks, so that the model cannot predict it: cake (2)",
         "train has 1 class with fewer than 10 examples: sport (9)",
     ]
+
+
+def of_classes(folder: Path, *overrides: str, **classes: str) -> list[tuple[str, str]]:
+    """What is said of files of texts whose classes are the letters."""
+    flags = {}
+    for name, letters in classes.items():
+        path = folder / f"{name}.tsv"
+        lines = [f"{letter}\ta text of {n} {name}\n" for n, letter in enumerate(letters)]
+        path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
+        flags[f"data.{name}_file"] = str(path)
+    return said(of_files(*overrides, task="classify", **flags))
+
+
+def test_a_class_that_may_be_the_name_of_its_column_is_not_called_rare(tmp_path: Path) -> None:
+    rows = "".join(f"a text {n},{('good', 'bad')[n % 2]}\n" for n in range(40))
+    train, dev = tmp_path / "train.csv", tmp_path / "dev.csv"
+    dev.write_text(rows.replace("text", "page"), encoding="utf-8")
+    files = {"task": "classify", "data.train_file": str(train), "data.dev_file": str(dev)}
+    for content, expected in (
+        (f"Satz,Klasse\n{rows}", []),  # of which a note asks whether it is
+        (f"{rows}Satz,Klasse\n", ["train has 1 class with fewer than 10 examples: Klasse (1)"]),
+    ):
+        train.write_text(content, encoding="utf-8")
+        assert [finding.sentence for finding in of_files(**files)] == expected
+
+
+def test_a_dev_corpus_of_one_class_is_named(tmp_path: Path) -> None:
+    always = "a model that always predicts it scores 100"
+    both = "a" * 20 + "b" * 20
+    assert of_classes(tmp_path, train=both, dev="aaaa", test="bb") == [
+        ("one-label", f"every text of {name} has the class '{label}': {always}. Move some texts "
+                      f"with other classes to {name}.")
+        for name, label in (("dev", "a"), ("test", "b"))
+    ]  # fmt: skip
+    for dev in ("aaab", "a"):  # of one text it cannot be otherwise
+        assert of_classes(tmp_path, train=both, dev=dev) == []
+    # The only text of the other class is for learning.
+    dev = ("one-label", f"every text of dev has the class 'a': {always}. Name a dev corpus with "
+                        "data.dev_file, hold out more of train with data.dev_fraction, or label "
+                        "more texts with other classes.")  # fmt: skip
+    assert of_classes(tmp_path, "train.seed=1", train="a" * 30 + "b")[0] == dev
+
+
+def test_a_dev_corpus_of_one_plain_label_is_named(tmp_path: Path) -> None:
+    train = [[f"x{number}\tNN", "go\tVB"] for number in range(20)]
+    (finding,) = found(tmp_path, train=train, dev=[["x\tNN", "y\tNN"]])
+    assert finding.text == (
+        "every token of dev has the label 'NN': a model that always predicts it scores 100. Move "
+        "some sentences with other labels to dev."
+    )
+    spans = [["Ada\tB-PER"], ["Bob\tB-PER", "Eve\tO"]]  # not to find one is an answer too
+    assert found(tmp_path, train=numbered(20), dev=spans) == []
 
 
 def test_classes_that_a_tagger_does_not_learn_are_not_remarked_on(tmp_path: Path) -> None:

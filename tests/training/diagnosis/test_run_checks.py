@@ -36,8 +36,9 @@ def diagnosed(
     rollbacks: int = 0,
     metric: str = "auto",
     examples: int = 60,
+    guess: float = 0.0,
 ) -> tuple[Finding, ...]:
-    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks, examples))
+    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks, examples, guess))
 
 
 def texts(findings: Sequence[Finding]) -> list[tuple[str, str]]:
@@ -348,6 +349,23 @@ def test_a_loss_that_rises_is_a_learning_rate_too_high(losses: list[float], sent
 )
 def test_other_losses_are_not_called_too_high(losses: list[float]) -> None:
     assert diagnosed(history(losses, [0.1 * number for number in range(len(losses))])) == ()
+
+
+def test_a_loss_far_above_that_of_guessing_is_a_learning_rate_too_high() -> None:
+    steep = history([45.0, 28.0, 19.0, 11.0], [0.0, 0.01, 0.02, 0.03])
+    assert texts(diagnosed(steep, guess=2.8332)) == [
+        (
+            "learning-rate",
+            "the learning rate is too high: the loss of epoch 4 (11.0000) is far above 2.8332, "
+            "that of a model that finds all answers equally likely. Lower train.lr to a tenth, or "
+            "leave it at its default.",
+        )
+    ]
+    assert diagnosed(steep) == ()  # a loss with which none can be compared
+    assert diagnosed(steep, guess=5.5) == ()  # exactly twice as much
+    # It has come down since, or is that of too few examples.
+    assert diagnosed(history([45.0, 28.0, 4.0], [0.1, 0.2, 0.3]), guess=2.8332) == ()
+    assert diagnosed(steep, guess=2.8332, examples=5) == ()
 
 
 @pytest.mark.parametrize(("examples", "size"), [(5, 10), (12, 4), (30, 2), (34, 1), (50, 1)])
