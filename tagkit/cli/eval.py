@@ -229,9 +229,10 @@ def eval_command(
     )
     of_page = {"--curve": curve is not None, "--audit": audit is not None}
     refuse(of_page if html is None else {}, "is for --html")
-    for_one = {f"--{name}": True for name in names}
-    for_one |= {"--verify": verify, "--coverage": coverage is not None, "--cache": cache}
-    refuse(for_one if several else {}, "is for one system: one MODEL, or one file of --pred")
+    of_labels = {f"--{name}": True for name in names}
+    of_labels |= {"--verify": verify, "--coverage": coverage is not None}
+    for_one = {**of_labels, "--cache": cache} if several else {}
+    refuse(for_one, "is for one system: one MODEL, or one file of --pred")
     cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
@@ -268,8 +269,10 @@ def eval_command(
         from tagkit.inference.predictor import load
 
         predictor = load(models[0], device)
-        of_labels = {"--batch-size": batch_size is not None}
-        refuse({} if predictor.task.annotates else of_labels, "has no effect on a language model")
+        if not predictor.task.annotates:
+            of_labels |= {"--html": html is not None}
+            refuse(of_labels, "is for labels, and a language model predicts none")
+            refuse({"--batch-size": batch_size is not None}, "has no effect on a language model")
     report = scoring.report(
         corpus,
         pred[0] if pred else None,

@@ -11,8 +11,10 @@ import typer
 from tagkit.cli.options import Device, Encoding, Model, Threads
 from tagkit.cli.refusals import refuse
 from tagkit.cli.terminal import is_terminal
+from tagkit.errors import FormatError
 from tagkit.limits import BATCH_SIZE, MAX_UNITS
 from tagkit.text.json_text import to_json
+from tagkit.text.pairs import pair_problem
 from tagkit.wording import visible
 
 if TYPE_CHECKING:  # their modules import torch
@@ -168,11 +170,12 @@ def generate_command(
     if beam is not None:
         not_searched = {"--greedy": greedy, "--repetition-penalty": repetition_penalty is not None}
         refuse({**not_searched, **sampling}, "has no effect on a search with --beam")
-    if greedy:
-        refuse(
-            {**sampling, "--samples": samples is not None},
-            "is for sampling: with --greedy there is one text",
-        )
+    if greedy or temperature == 0:  # which divides by nothing, and takes the most probable unit
+        sampled = {**sampling, "--samples": samples is not None}
+        if not greedy:
+            del sampled["--temperature"]
+        given = "--greedy" if greedy else "--temperature 0"
+        refuse(sampled, f"is for sampling: with {given} there is one text")
     refuse({"--length-penalty": beam is None and length_penalty is not None}, "is for --beam")
     refuse(
         {"--prompt-file": prompt is not None and prompt_file is not None},
@@ -188,12 +191,14 @@ def generate_command(
     if score is None:
         from tagkit.inference.generation import GenerationOptions, check_options
 
-        given = {
+        values = {
             "samples": samples, "max_units": max_units, "beam": beam, "end": end, "seed": seed,
             "length_penalty": length_penalty, "temperature": temperature, "top_k": top_k,
             "top_p": top_p, "repetition_penalty": repetition_penalty,
         }  # fmt: skip
-        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        chosen: dict[str, Any] = {
+            name: value for name, value in values.items() if value is not None
+        }
         options = GenerationOptions(greedy=greedy, allow_unknown=allow_unknown, **chosen)
         check_options(options)  # before the model is loaded, which takes time
     from tagkit.inference.language_model import load_reader
@@ -245,7 +250,7 @@ def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: 
     from tagkit.inference.line_scores import score_lines
     from tagkit.storage import open_output
 
-    batches = _batches(Source(path, encoding))
+    batches = _batches(Source(path, encoding), pairs=reader.delimiter is not None)
     # Read first: a file that cannot be opened leaves standard output empty.
     first = next(batches, [])
     with open_output(None) as write:
@@ -260,10 +265,16 @@ def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: 
                     write(f"{figures}\t{each.perplexity:.6g}\t{_shown(each.text)}\n")
 
 
-def _batches(source: "Source") -> Iterator[list[str]]:
-    """The lines of a source, many at a time; fewer where somebody waits for the answer."""
+def _batches(source: "Source", *, pairs: bool) -> Iterator[list[str]]:
+    """The lines of a source, many at a time; fewer where somebody waits for the answer.
+
+    Raises:
+        FormatError: `pairs` are read, and a line is none.
+    """
     lines: list[str] = []
-    for _, line in source.numbered():
+    for number, line in source.numbered():
+        if pairs and (problem := pair_problem(line)):
+            raise FormatError(source.name, number, problem)
         lines.append(line)
         if len(lines) == BATCH_SIZE or (source.drained and source.waits()):
             yield lines

@@ -10,8 +10,9 @@ from tagkit.evaluation.report_text import MAX_LABELS, label_cell
 from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import listed, plural, plural_of, shortened, shown_name, visible
 
-if TYPE_CHECKING:  # their modules import torch
+if TYPE_CHECKING:  # their modules import torch, or pydantic
     from tagkit.cli.command_times import Measured
+    from tagkit.config import DataConfig
     from tagkit.features.column_labels import ColumnLabels
     from tagkit.features.unit_reading import UnitReading
     from tagkit.models.bundle import Bundle
@@ -116,6 +117,14 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
     yield f"model      {measured.model_mb:,.1f} MB on disk"
 
 
+def _reading_text(data: "DataConfig") -> str:
+    """How a language model reads a text, in words."""
+    lines = "line by line" if data.context == "line" else "on from line to line"
+    pairs = "; pairs of prefix and continuation" if data.pairs else ""
+    counted = ", of which continuations count" if data.loss_on == "continuation" else ""
+    return f"{data.direction}, {lines}{pairs}{counted}"
+
+
 def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     """Architecture of a model, the corpora that it was trained on, and its scores.
 
@@ -156,7 +165,10 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             yield f"contextual  states of the language models {paths}{further}"
     else:
         known = plural(len(vocabulary.words), UNIT_NAMES[config.data.unit])
-        yield f"vocabulary  {known}, the end of a line among them, and the unknown one"
+        # Any text can be cut into byte pairs.
+        rest = "; none is unknown" if config.data.unit == "bpe" else ", and the unknown one"
+        yield f"vocabulary  {known}, the end of a line among them{rest}"
+        yield f"reads       {_reading_text(config.data)}"
     if vocabulary.columns:
         yield f"columns     {columns_text(vocabulary.columns)}"
     for what in ("labels", "classes"):  # labels of spans are without their prefixes

@@ -15,8 +15,10 @@ from tagkit.training.setup import Prepared
 from tagkit.training.unknown_units import UnknownUnits, unknown_units
 from tagkit.wording import Message, Setting, listed, plural, plural_of, shown_name, visible
 
-# Share of dev's units that a language model does not know, above which its perplexity misleads.
+# Share of units that a language model does not know, above which the perplexity misleads.
 _MANY_UNKNOWN = 0.2
+# Units of which fewer are unknown.
+_FEWER_UNKNOWN = {"word": "characters or byte pairs", "character": "byte pairs"}
 
 
 def start_lines(
@@ -51,7 +53,7 @@ def start_lines(
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, path, sentences, tokens, kinds in rows:
         counts = f"{sentences:>{widths[2]}}  {tokens:>{widths[3]}}"
-        yield f"{name:<6} {path:<{widths[1]}}  {counts}  {kinds}"
+        yield f"{name:<6} {path:<{widths[1]}}  {counts}  {kinds}".rstrip()
     yield from _unit_lines(prepared, unknown)
     # A model that only memorised train would miss this share of dev.
     unseen = corpus.unseen_share()
@@ -90,20 +92,25 @@ def _unit_lines(prepared: Prepared, unknown: Mapping[str, UnknownUnits]) -> Iter
     """What a language model knows; nothing of another task."""
     if not unknown:
         return
-    unit = UNIT_NAMES[prepared.config.data.unit]
+    config = prepared.config
+    unit = UNIT_NAMES[config.data.unit]
     known = plural(len(prepared.vocabulary.words), unit)
     yield f"       {known} known, the end of a line among them"
-    share = unknown["dev"].share
-    if share >= _MANY_UNKNOWN:
-        yield with_flags(
-            Message(
-                f"warning: {share_text(share)} of dev's {plural_of(unit)} are unknown, and all of "
-                "them count as one: its perplexity says little. Train on more text, or let units "
-                "be characters or byte pairs (",
-                Setting("data.unit"),
-                ").",
-            )
-        )
+    many = [
+        f"{share_text(found.share)} of {name}'s"
+        for name, found in unknown.items()
+        if name != "train" and found.share >= _MANY_UNKNOWN
+    ]
+    if not many:
+        return
+    text = f"warning: {' and '.join(many)} {plural_of(unit)} are unknown, and all of them count as "
+    text += (
+        f"one: {'its' if len(many) == 1 else 'their'} perplexity says little. Train on more text"
+    )
+    # A model that another one begins has the other's units.
+    finer = "" if config.train.init_from else _FEWER_UNKNOWN.get(config.data.unit, "")
+    remedy = (f", or let units be {finer} (", Setting("data.unit"), ")") if finer else ()
+    yield with_flags(Message(text, *remedy, "."))
 
 
 def share_text(share: float) -> str:

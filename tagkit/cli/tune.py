@@ -49,14 +49,19 @@ Examples:
 
 
 def default_search(settings: "Config") -> tuple[str, ...]:
-    """What is searched unless something is named.
+    """What is searched unless something is named: of these options, those that nobody has set.
 
     A model that reads characters of a large text wants no dropout at all.
     """
-    if not settings.reads_units:
-        return DEFAULT_SEARCH
+    from tagkit.config import Config, option_values
+
+    values, defaults = option_values(settings), option_values(Config())
     lowered = {"encoder.locked_dropout=0.1..0.6": "encoder.locked_dropout=0.0..0.6"}
-    return tuple(lowered.get(each, each) for each in DEFAULT_SEARCH)
+    return tuple(
+        lowered.get(each, each) if settings.reads_units else each
+        for each in DEFAULT_SEARCH
+        if values[name := each.partition("=")[0]] == defaults[name]
+    )
 
 
 def tune_command(
@@ -81,7 +86,7 @@ def tune_command(
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
             show_default="; ".join(DEFAULT_SEARCH)
-            + "; dropout from 0 for units smaller than words",
+            + "; dropout from 0 for units smaller than words; without options that are set",
             autocompletion=complete_search,
         ),
     ] = None,
@@ -133,7 +138,7 @@ def tune_command(
     # What is set is not searched.
     default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
     if not (search or default):
-        raise typer.BadParameter("--set gives all that is searched by default: --search names more")
+        raise typer.BadParameter("all that is searched by default is set: --search names more")
     spaces = parse_spaces(search or default)
     for name in spaces:
         if name in given:

@@ -25,6 +25,7 @@ _VALUES_OF_AUTO = {
     "head.feature_crf": 0,
     "head.label_consistency": 0.0,
     "head.pooling": "attention",
+    "train.workers": 1,
 }
 
 
@@ -66,7 +67,7 @@ def without_effect_in(config: Config, name: str) -> list[str]:
     problems, options, defaults = [], options_of(Config), Config()
     for key, option in options.items():
         value = _value(config, key)
-        if option.inherit or value == _value(defaults, key):
+        if option.inherit or value in (_value(defaults, key), _VALUES_OF_AUTO.get(key)):
             continue
         for needs in option.needed:
             if not options[needs.option].inherit or not needs.applies_to(config.task):

@@ -12,6 +12,12 @@ DEFAULT_BPTT = 512  # of texts with labels
 _FINE_TUNED = Needs("embeddings.freeze_contextual", (False,))
 _WITH_BASE = Needs("train.init_from", but=("",), alternative=_FINE_TUNED)
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
+# A language model has one direction; the network over characters has two.
+_WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
+_TWO_DIRECTIONS = (
+    Needs("encoder.bidirectional", (True,), alternative=_WITH_CHARACTERS),
+    Needs("encoder.cell", but=("transformer",), alternative=_WITH_CHARACTERS),
+)
 
 
 class TrainConfig(Section):
@@ -303,6 +309,8 @@ class TrainConfig(Section):
             resume=True,
             resume_search=True,
             tune=False,
+            tasks=LABELS,
+            needs=_TWO_DIRECTIONS,
         ),
     ] = "auto"
 

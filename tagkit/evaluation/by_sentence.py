@@ -27,7 +27,7 @@ Decisions = Sequence[tuple[tuple[Any, ...], ...]]
 SpansOf = Callable[[Sequence[str]], list[Stretch]]
 NO_ANALYSES = (
     "this is a language model, which predicts no labels: there are no analyses, comparisons or "
-    "pages of its scores. Score one such model on one text at a time (a folder of texts is one)"
+    "pages of its scores"
 )
 _SCHEMES = {shown: name for name, shown in DISPLAY.items()}
 

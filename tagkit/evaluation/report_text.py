@@ -58,7 +58,10 @@ def _language_lines(report: LanguageReport) -> Iterator[str]:
     yield f"perplexity          {report.perplexity:>10.2f}"
     yield f"bits per character  {report.bits_per_character:>10.4f}"
     if report.cache:
-        numbers = ", ".join(f"{name} {value:g}" for name, value in report.cache.items())
+        numbers = ", ".join(
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:g}"
+            for name, value in report.cache.items()
+        )
         yield f"with a neural cache: {numbers}"
     if report.pairs:
         parts = report.pairs.parts()

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from tagkit.errors import DataError
 from tagkit.inference.annotate import Annotator, AnswerOptions
+from tagkit.inference.arguments import check_annotates
 from tagkit.inference.continuation import PrefixAnnotator
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.style import Style
@@ -31,7 +32,7 @@ def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotato
     """The one for a model.
 
     Raises:
-        DataError: an option has no meaning for the model.
+        DataError: an option has no meaning for the model, or the model annotates nothing.
     """
     if predictor.config.data.pairs:
         return PrefixAnnotator(predictor, options)
@@ -42,4 +43,5 @@ def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotato
         if value is not None:
             needed = Setting("data.pairs", True)
             raise DataError(Message(option, " is for language models of ", needed))
+    check_annotates(predictor.task)  # before anything is read
     return Annotator(predictor, options)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import AnswerOptions
 from tagkit.inference.generation import Generated, GenerationOptions, check_options
 from tagkit.inference.language_model import Reader
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.style import AUTO, COLUMNS, JSONL, Style
-from tagkit.inference.window import Line, Lines, Output, Refused, Window
+from tagkit.inference.window import Lines, Output, Refused, Window
 from tagkit.limits import MAX_UNITS
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.language_scoring import never_continued
@@ -26,7 +26,7 @@ from tagkit.nn.generation.generate import Ended, Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import to_json
-from tagkit.text.pairs import DELIMITER
+from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.wording import Message, Setting
 
 TEXT = "text"  # the format of plain lines, in which a tab has no meaning
@@ -76,7 +76,7 @@ class PrefixReader:
                         "continues prefixes")
             )  # fmt: skip
         check_options(GenerationOptions(beam=beam, max_units=max_units))
-        self._reader = Reader(predictor.model, predictor.vocabulary, spans_lines=False)
+        self._reader = Reader(predictor.model, predictor.vocabulary, predictor.config.data)
         self._banned = tuple(never_continued(predictor.vocabulary))
         self._ending = Ending(self._reader.end, by_halt=False)
         self._beam, self._max_units, self._batch_size = beam, max_units, batch_size
@@ -190,7 +190,7 @@ class PrefixAnnotator:
         places: list[bool] = []  # whether each line of the output has a continuation
         refused: list[Refused] = []
         for line in window.lines:
-            if problem := _problem(line):
+            if problem := prefix_problem(line.text):
                 error = FormatError(window.file, line.number, problem)
                 refused.append(Refused(error, len(places)))
                 continue
@@ -208,17 +208,6 @@ class PrefixAnnotator:
             lines.append(one.json() if self._as_json else one.line())
         text = "".join(f"{line}\n" for line in lines)
         return Output(window.file, text, (), 0, units, tuple(refused))
-
-
-def _problem(line: Line) -> str | None:
-    """Why a line has no prefix; None where it has one, or is blank."""
-    prefix, *others = line.text.split(DELIMITER)
-    expected = "expected a prefix, or a prefix and a continuation with one tab between them"
-    if len(others) > 1:
-        return f"{expected}, found {len(others)}: {shorten(line.text)}"
-    if others and not prefix.strip():
-        return f"{expected}, found an empty prefix: {shorten(line.text)}"
-    return None
 
 
 def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:

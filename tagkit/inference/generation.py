@@ -18,6 +18,7 @@ from tagkit.nn.generation.generate import Ended, Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import Record
+from tagkit.text.pairs import prefix_problem
 from tagkit.wording import Message, Setting, clipped, plural
 
 ENDS: tuple[Ended, ...] = get_args(Ended)
@@ -135,6 +136,8 @@ def stream_texts(
             "expected a prompt of one line, as the model reads each line by itself, found "
             f"{plural(units.count(reader.end) + 1, 'line')}"
         )
+    if reader.delimiter is not None and (problem := prefix_problem(prompt)):
+        raise DataError(problem)
     start, state = _read_prompt(reader, units)
     run = _beam if options.beam else _sample
     return run(reader, units, start, state, ending, options)
@@ -152,15 +155,21 @@ def check_options(options: GenerationOptions) -> None:
     check_count("samples", options.samples, 1, MAX_SAMPLES)
     check_count("beam", options.beam, 0, MAX_BEAM)
     ranges = {
-        Setting("temperature"): (0 <= options.temperature < math.inf, "at least 0"),
-        Setting("top_p"): (0 < options.top_p <= 1, "above 0 and at most 1"),
-        Setting("repetition_penalty"): (0 < options.repetition_penalty < math.inf, "above 0"),
-        Setting("length_penalty"): (0 <= options.length_penalty <= 10, "from 0 to 10"),
+        Setting("temperature"): (
+            0 <= options.temperature < math.inf,
+            "a finite number, at least 0",
+        ),
+        Setting("top_p"): (0 < options.top_p <= 1, "a number above 0 and at most 1"),
+        Setting("repetition_penalty"): (
+            0 < options.repetition_penalty < math.inf,
+            "a finite number above 0",
+        ),
+        Setting("length_penalty"): (0 <= options.length_penalty <= 10, "a number from 0 to 10"),
     }
     for option, (is_valid, expected) in ranges.items():
         if not is_valid:
             found = clipped(repr(getattr(options, option.name)))
-            raise DataError(Message(option, f": expected a number {expected}, found {found}"))
+            raise DataError(Message(option, f": expected {expected}, found {found}"))
     if options.end not in (None, *ENDS):
         found = clipped(repr(options.end))
         raise DataError(Message(Setting("end"), f": expected {' or '.join(ENDS)}, found {found}"))

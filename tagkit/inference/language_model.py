@@ -8,6 +8,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from tagkit.config import DataConfig
 from tagkit.errors import DataError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.bundle import load_bundle
@@ -16,6 +17,7 @@ from tagkit.models.language_network import Carried, LanguageModel
 from tagkit.models.text_scoring import units_of
 from tagkit.nn.generation.step import State, StepOutput
 from tagkit.nn.softmax.halting import HaltingSoftmax
+from tagkit.text.pairs import DELIMITER
 from tagkit.text.units import END, UNKNOWN
 
 
@@ -24,16 +26,18 @@ class Reader:
 
     unknown = 0
 
-    def __init__(self, model: LanguageModel, vocabulary: Vocabulary, *, spans_lines: bool) -> None:
-        """`model` is on its device, and has the units of the vocabulary."""
+    def __init__(self, model: LanguageModel, vocabulary: Vocabulary, data: DataConfig) -> None:
+        """`model` is on its device, has the units of the vocabulary, and was trained on `data`."""
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.units = (UNKNOWN, *vocabulary.words)
         self.vocabulary_size = len(self.units)
-        self.spans_lines = spans_lines
+        self.spans_lines = data.context == "stream"
         self._numbers = {unit: number for number, unit in enumerate(self.units)}
         # A word that is written like it in a text is an unknown one.
         self.end = self._numbers.pop(END)
+        self.delimiter = self._numbers[DELIMITER] if data.pairs else None
+        self.counts_prefix = data.loss_on == "all"
         self._cut_by = units_of(vocabulary)
         self.has_halt = isinstance(model.head, HaltingSoftmax)
         # The unit of the end is its first input, and never comes after another one then.
@@ -100,4 +104,4 @@ def load_reader(path: str | Path, device: str = "auto") -> Reader:
             "one that reads forward"
         )
     model = bundle.model.to(choose_device(device))
-    return Reader(model, bundle.vocabulary, spans_lines=data.context == "stream")
+    return Reader(model, bundle.vocabulary, data)

@@ -26,6 +26,9 @@ class LanguageModelReader(Protocol):
         banned: ids that mean nothing in a text, such as padding.
         has_halt: whether its steps give the probability that the text ends.
         spans_lines: whether it reads on from one line to the next; else each line by itself.
+        delimiter: id of the unit between a prefix and its continuation; None where lines are no
+            such pairs.
+        counts_prefix: whether it has learnt to predict a prefix too; False of some pairs alone.
     """
 
     device: torch.device
@@ -35,6 +38,8 @@ class LanguageModelReader(Protocol):
     banned: tuple[int, ...]
     has_halt: bool
     spans_lines: bool
+    delimiter: int | None
+    counts_prefix: bool
 
     def cut(self, text: str) -> list[int]:
         """The units of a text; each line feed in it is `end`, and nothing is added at its end."""

@@ -6,10 +6,12 @@ from typing import Any
 
 import torch
 
+from tagkit.errors import DataError
 from tagkit.inference.generation import perplexity
 from tagkit.inference.language_model_reader import LanguageModelReader
 from tagkit.nn.generation.path_score import path_log_probs
 from tagkit.text.json_text import Record
+from tagkit.text.pairs import pair_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,9 @@ class LineScore(Record):
 
     Attributes:
         text: the line.
-        log_probability: natural logarithm, of all units and of the end.
-        units: number of units, the end of the line or the decision to halt included.
+        log_probability: natural logarithm, of all units that count and of the end.
+        units: number of units that count, the end of the line or the decision to halt included.
+            All count, but for a model that has learnt continuations alone.
         unknown: how many of them are the unknown unit.
     """
 
@@ -55,10 +58,17 @@ def score_lines(
     Args:
         reader: the model.
         batches: lines without their line ends; those of a batch are read together.
+
+    Raises:
+        DataError: the model has learnt pairs, and a line is none.
     """
     start = torch.tensor([reader.end], device=reader.device)
     for lines in batches:
+        problems = [] if reader.delimiter is None else map(pair_problem, lines)
+        if problem := next(filter(None, problems), None):
+            raise DataError(problem)
         units = [reader.cut(line) for line in lines]
+        given = [_given(reader, each) for each in units]
         ends = [] if reader.has_halt else [reader.end]
         found = path_log_probs(
             reader.step,
@@ -66,8 +76,17 @@ def score_lines(
             reader.begin(),
             [[*each, *ends] for each in units],
             by_halt=reader.has_halt,
+            given=given,
         )
+        counted = [each[count:] for each, count in zip(units, given, strict=True)]
         yield [
             LineScore(line, log_prob, len(each) + 1, each.count(reader.unknown))
-            for line, log_prob, each in zip(lines, found, units, strict=True)
+            for line, log_prob, each in zip(lines, found, counted, strict=True)
         ]
+
+
+def _given(reader: LanguageModelReader, units: list[int]) -> int:
+    """How many units of a line the model has not learnt to predict: the prefix and the tab."""
+    if reader.counts_prefix or reader.delimiter not in units:
+        return 0
+    return units.index(reader.delimiter) + 1

@@ -30,6 +30,13 @@ from tagkit.text.records import Prediction
 from tagkit.wording import Message, Setting, clipped, listed, plural
 
 _LANGUAGE_MODEL = "this is a language model"
+# Those that a command has a flag for.
+_OF_LABELS = (
+    Setting("data.format"),
+    Setting("data.on_misaligned"),
+    Setting("data.token_column"),
+    Setting("data.tag_column"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +305,13 @@ def _refuse_unread(config: Config, data: DataConfig) -> None:
     """Refuse options on how labels are read, of a model that reads plain text.
 
     Raises:
-        ConfigError: one is given.
+        DataError: one is given.
+        ConfigError: another one is given that has no effect.
     """
     given = {name: getattr(data, name) for name in data.model_dump(exclude_defaults=True)}
+    for option in _OF_LABELS:
+        if option.name.removeprefix("data.") in given:
+            raise DataError(Message(f"{_LANGUAGE_MODEL}: ", option, " is for labels"))
     read_as = config.data.model_copy(update=given)
     refuse_without_effect(Config(task=config.task, data=read_as), "options")
 

@@ -123,17 +123,27 @@ def compare_models(
         DataError: as of `compare`.
     """
     from tagkit.inference.predictor import Predictor, load
+    from tagkit.models.model_folder import find_bundle
     from tagkit.models.seed_folders import seed_models
 
     _refuse_standard_input(gold)
     scoring = _noting_once(scoring)
+
+    def folders(run: Any) -> list[Path]:
+        return seed_models(Path(path_text(run, "models")))
+
+    for _, runs in systems:
+        for run in runs:
+            # What is no model, such as a second corpus, is found before anything is predicted.
+            for folder in [] if isinstance(run, Predictor) else folders(run):
+                find_bundle(folder)
 
     def reports(system: str, runs: Sequence[Any]) -> Iterator[tuple[str, Report]]:
         for run in runs:
             if isinstance(run, Predictor):
                 yield system, scoring.report(gold, None, run, keep=True)
                 continue
-            for folder in seed_models(Path(path_text(run, "models"))):
+            for folder in folders(run):
                 try:
                     # No variable holds the model: it would be there while the next one is loaded.
                     found = scoring.report(gold, None, load(folder, device), keep=True)

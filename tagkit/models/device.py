@@ -4,10 +4,12 @@ import os
 from typing import Literal
 
 import torch
+from torch import nn
 
 from tagkit.config import DEVICES, default_threads, is_device
 from tagkit.errors import DeviceError, shorten
 from tagkit.limits import MAX_THREADS
+from tagkit.nn.recurrent_layer import RecurrentLayer
 from tagkit.nn.threads import choose_threads
 from tagkit.wording import clipped
 
@@ -92,14 +94,20 @@ def set_threads(count: int | None) -> int:
     return count
 
 
-def choose_workers(wanted: int | Literal["auto"], threads: int, processes: int) -> int:
+def choose_workers(
+    wanted: int | Literal["auto"], threads: int, processes: int, model: nn.Module
+) -> int:
     """How many directions of a layer are computed at the same time.
 
     Args:
         wanted: as the configuration says; "auto": 2 where each has cores of its own.
         threads: of torch, which each of them uses.
         processes: that train together, perhaps all of them on this machine.
+        model: one without a layer of two directions has nothing for a second worker.
     """
+    layers = (layer for layer in model.modules() if isinstance(layer, RecurrentLayer))
+    if all(layer.backwards is None for layer in layers):
+        return 1
     if wanted != "auto":
         return wanted
     return 2 if default_threads() >= 2 * threads * processes else 1

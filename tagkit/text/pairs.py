@@ -79,6 +79,17 @@ def pair_problem(line: str) -> str | None:
     return None
 
 
+def prefix_problem(line: str) -> str | None:
+    """Why nothing of a line can be continued; None where its prefix can, or where it is blank."""
+    prefix, *others = line.split(DELIMITER)
+    expected = "expected a prefix, or a prefix and a continuation with one tab between them"
+    if len(others) > 1:
+        return f"{expected}, found {len(others)}: {shorten(line)}"
+    if others and not prefix.strip():
+        return f"{expected}, found an empty prefix: {shorten(line)}"
+    return None
+
+
 def within(units: Units) -> Units:
     """The units of each side of a pair; of other lines the units as they are."""
     return units.units if isinstance(units, PairUnits) else units

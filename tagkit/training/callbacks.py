@@ -174,17 +174,16 @@ class TrainLog(Listener):
         train = corpus.train
         self._criterion = prepared.criterion
         parameters = prepared.model.saved_weights
+        unit = prepared.task.describe(prepared.config).unit
         self.write(
-            f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
+            f"{train.path}: {plural(len(train.sentences), unit)}, "
             f"{plural(train.tokens, 'token')}; {plural(parameters, 'parameter')} on "
             f"{prepared.device}, {plural(threads, 'thread')}, "
             f"seed {prepared.config.train.seed}"
         )
         for name, split in (("dev", corpus.dev), ("test", corpus.test)):
             if split:
-                counts = (
-                    f"{plural(len(split.sentences), 'sentence')}, {plural(split.tokens, 'token')}"
-                )
+                counts = f"{plural(len(split.sentences), unit)}, {plural(split.tokens, 'token')}"
                 self.write(f"{name}: {split.path}: {counts}")
         # Here and below the log comes first: it has the line even if the other listener fails.
         self.listener.on_start(prepared, threads)

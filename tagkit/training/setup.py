@@ -25,7 +25,6 @@ from tagkit.models.task import Task
 from tagkit.models.task_records import FitCorpus, TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
-    Copied,
     copy_weights,
     extend_vocabulary,
     in_units_of,
@@ -35,13 +34,12 @@ from tagkit.models.transfer import (
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import stretches
-from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
+from tagkit.training.copied_text import copied_text
 from tagkit.training.corpus_vocabulary import learn_vocabulary
 from tagkit.training.defaults import choose_by_size, choose_for_text
 from tagkit.training.name_labels import alike_in_documents
 from tagkit.training.run_settings import refuse_unsolvable
-from tagkit.wording import listed, plural, shown_name
 
 # Of a time limit, for what is fitted before the first step.
 _FIT_SHARE = 0.1
@@ -218,7 +216,7 @@ def prepare(
     started = ""
     if base:
         copied = copy_weights(model, base, vocabulary, config.train.init_from)
-        started = _started(copied, vocabulary, config.train.init_from)
+        started = copied_text(copied, vocabulary, config.train.init_from)
     if config.train.lm_loss:
         add_language_loss(model, config, words)
     if fits:
@@ -317,23 +315,6 @@ def _place_vectors(
         placed = torch.tensor([False] * RESERVED + known)
         member.embed.words.place(torch.from_numpy(vectors.table), placed)
     return int((rows > 0).sum()), len(rows)
-
-
-def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
-    """What a model has of its base model, in a sentence."""
-    kept = [head for head, fit in copied.heads.items() if fit]
-    fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
-    units = vocabulary.units if vocabulary.reads_units else None
-    unit = "word" if units is None else UNIT_NAMES[units.units.kind]
-    fresh += [*copied.added, plural(len(vocabulary.words) - copied.words, unit)]
-    heads = f" and {_head(listed(kept))}" if kept else ""
-    left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
-    return f"embeddings, encoder{heads} from {shown_name(name)}; new: {', '.join(fresh)}{left}"
-
-
-def _head(titles: str) -> str:
-    """The heads of these titles; a language model has only one, without a title."""
-    return "head" if titles == "head" else f"head of {titles}"
 
 
 def _weights(task: Task, config: Config, train: Split) -> list[float] | None:

@@ -246,7 +246,6 @@ def train(
     threads = set_threads(config.train.threads)
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
-    workers = choose_workers(config.train.workers, threads, processes.count)
     listener = undisturbed(listener) if processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
     notes: list[str] = []  # until there is a log to write them to
@@ -271,6 +270,7 @@ def train(
         chosen = folder.resumed_config(config) if resume else config
         prepared = prepare(chosen, device, corpus, fits=not later, on_pass=listener.on_fit)
         refuse_undefined_loss(prepared)
+        workers = choose_workers(config.train.workers, threads, processes.count, prepared.model)
         if stop and stop.is_set():
             text = f"stopped before the first step; {path} is as it was"
             raise Interrupted(text, is_saved=resume)

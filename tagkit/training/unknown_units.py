@@ -30,20 +30,22 @@ class UnknownUnits:
 
 
 def unknown_units(prepared: Prepared) -> dict[str, UnknownUnits]:
-    """The unknown units of "train" and "dev", in constant memory.
+    """The unknown units of "train", "dev" and "test", where there is one, in constant memory.
 
-    Train is there as ids already; dev is read once more. Test is not: its report has the number.
+    Train is there as ids already; the others are read once more.
     """
     encoded = prepared.encoded
     stream = encoded.stream if isinstance(encoded, RecutText) else encoded
     assert isinstance(stream, UnitStream)  # of a language model
-    train, dev = prepared.corpus.train, prepared.corpus.dev
+    corpus = prepared.corpus
+    others = {"dev": corpus.dev, "test": corpus.test}
     # A word that is written like the end of a line is an unknown one.
     known = frozenset(prepared.vocabulary.words) - {END}
     in_train = sum(map(len, places_of(stream.ids, UNKNOWN_ID)))
-    return {
-        "train": UnknownUnits(train.tokens, in_train),
-        "dev": UnknownUnits(dev.tokens, _unknown_words(dev.sentences, known)),
+    return {"train": UnknownUnits(corpus.train.tokens, in_train)} | {
+        name: UnknownUnits(split.tokens, _unknown_words(split.sentences, known))
+        for name, split in others.items()
+        if split is not None
     }
 
 

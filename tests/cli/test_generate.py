@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 from program import Program
-from toy_language_model import ToyReader
+from toy_language_model import UNKNOWN, ToyReader
 
 from tagkit import storage
 from tagkit.inference.generation import GenerationOptions, generate_texts
@@ -134,6 +134,21 @@ def test_lines_are_scored_and_blank_ones_keep_their_place(tagkit: Program, tmp_p
         assert float(row[3]) == pytest.approx(each["perplexity"], rel=1e-5)
 
 
+def test_lines_that_are_no_pairs_are_not_scored_by_a_model_of_pairs(
+    tagkit: Program, use: Use, tmp_path: Path
+) -> None:
+    reader = ToyReader()
+    reader.delimiter = UNKNOWN
+    use(reader)
+    file = tmp_path / "pairs.tsv"
+    file.write_text("the\tcat\n\nthe cat\n", "utf-8")
+    ended = tagkit("generate", "m", "--score", file)
+    assert (ended.code, ended.out, ended.err) == (
+        1, "", f"error: {file}:3: expected a prefix and its continuation with one tab between "
+        "them, found none: 'the cat'\n",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -148,6 +163,14 @@ def test_lines_are_scored_and_blank_ones_keep_their_place(tagkit: Program, tmp_p
         ("--greedy --temperature 0.5",
          "--temperature is for sampling: with --greedy there is one text"),
         ("--greedy --samples 2", "--samples is for sampling: with --greedy there is one text"),
+        ("--temperature 0 --samples 2",
+         "--samples is for sampling: with --temperature 0 there is one text"),
+        ("--temperature 0 --top-k 3",
+         "--top-k is for sampling: with --temperature 0 there is one text"),
+        ("--temperature 0.0 --seed 3",
+         "--seed is for sampling: with --temperature 0 there is one text"),
+        ("--greedy --temperature 0",
+         "--temperature is for sampling: with --greedy there is one text"),
         ("--length-penalty 1", "--length-penalty is for --beam"),
         ("--prompt a --prompt-file b",
          "--prompt-file and --prompt are both given: leave out one of them"),
@@ -166,8 +189,9 @@ def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
     ("arguments", "error"),
     [
         ("--top-p 0", "--top-p: expected a number above 0 and at most 1, found 0.0"),
-        ("--repetition-penalty -1", "--repetition-penalty: expected a number above 0, found -1.0"),
-        ("--temperature inf", "--temperature: expected a number at least 0, found inf"),
+        ("--repetition-penalty -1",
+         "--repetition-penalty: expected a finite number above 0, found -1.0"),
+        ("--temperature inf", "--temperature: expected a finite number, at least 0, found inf"),
         ("--beam 2 --samples 3",
          "--samples: a beam of 2 finds at most 2 texts, not 3; give a larger --beam"),
         ("--end halt",

@@ -120,7 +120,10 @@ def test_notes_and_findings_name_flags_as_errors_do(tmp_path: Path, run: Run) ->
     texts.write_text("Plain text without any label.\nAnother line of it.\n")
     code, out, _ = run("check", texts)
     assert code == 1
-    assert "it is read as text (--input-format chooses another format)" in out
+    assert (
+        f"error:   {texts}: holds no tags, spans or classes, without which only a language model "
+        "can be trained: it is read as text (--input-format chooses another format)"
+    ) in out
 
 
 def texts_of(module: Path) -> Iterator[tuple[int, str]]:

@@ -1,11 +1,15 @@
 """Reports as tables."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from program import Program
+from random_language_model import context_of
 
 from tagkit.cli.command_times import Measured
-from tagkit.cli.reports import confusion_lines, measured_lines
+from tagkit.cli.reports import confusion_lines, info_lines, measured_lines
 from tagkit.evaluation.class_report import make_class_report
 from tagkit.evaluation.report_text import report_lines
 from tagkit.inference.benchmark import Speed
@@ -117,3 +121,32 @@ def test_a_report_shortens_labels_for_a_terminal_only() -> None:
     lines = list(report_lines(report, 60))
     assert lines[1] == "description_of...l_steps     1.0000  1.0000  1.0000        1"
     assert max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize(
+    ("options", "vocabulary", "reads"),
+    [
+        ([], "5 words, the end of a line among them, and the unknown one",
+         "forward, on from line to line"),
+        (["data.direction=backward", "data.context=line", "data.unit=character"],
+         "5 characters, the end of a line among them, and the unknown one",
+         "backward, line by line"),
+        (["data.pairs=true", "data.context=line"],
+         "5 words, the end of a line among them, and the unknown one",
+         "forward, line by line; pairs of prefix and continuation"),
+        (["data.pairs=true", "data.context=line", "data.loss_on=continuation", "data.unit=bpe"],
+         "5 byte pairs, the end of a line among them; none is unknown",
+         "forward, line by line; pairs of prefix and continuation, of which continuations count"),
+    ],
+)  # fmt: skip
+def test_a_language_model_says_what_it_reads_and_how(
+    options: list[str], vocabulary: str, reads: str
+) -> None:
+    context = context_of("train.max_epochs=1", *options)
+    bundle: Any = SimpleNamespace(
+        metadata={}, config=context.config, vocabulary=context.vocabulary, model=context.model,
+        calibration=None,
+    )  # fmt: skip
+    lines = [*info_lines("m", bundle)]
+    assert f"vocabulary  {vocabulary}" in lines
+    assert f"reads       {reads}" in lines

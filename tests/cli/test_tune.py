@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from program import Ended, Program
 
-from tagkit.config import Config
+from tagkit.cli.tune import default_search
+from tagkit.config import Config, load_config
 from tagkit.errors import TrainingError
 
 
@@ -29,6 +30,13 @@ def test_the_metric_has_a_flag_as_train_has(
     monkeypatch.setattr("tagkit.training.tune.tune", refused)
     ended = tagkit("tune", "--train", "train.conll", "-o", "nothing", "--metric", "macro_f1", "-q")
     assert ended == Ended(1, "", "error: ranked by macro_f1\n")
+
+
+def test_an_option_that_is_set_is_not_searched_by_default(tmp_path: Path) -> None:
+    file = tmp_path / "tagkit.toml"
+    file.write_text("[encoder]\nhidden = 16\nlocked_dropout = 0.9\n")
+    found = default_search(load_config(file, ["train.lr=0.004"]))
+    assert found == ("train.batch_size=4,8,16,32",)
 
 
 def searched(
@@ -92,4 +100,4 @@ def test_what_is_set_and_searched_is_refused(model: Path, tagkit: Program) -> No
     options = [word for each in every for word in ("--set", each)]
     ended = tagkit("tune", "--train", "train.conll", *options)
     assert ended.code == 2
-    assert "--set gives all that is searched by default: --search names more" in ended.err
+    assert "all that is searched by default is set: --search names more" in ended.err

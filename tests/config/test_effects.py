@@ -134,6 +134,11 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["embeddings.freeze_vectors=true"],
          'embeddings.freeze_vectors = true: has no effect with embeddings.vectors = ""; leave it '
          "out"),
+        (["task=language-model", "train.workers=2"],
+         'train.workers = 2: has no effect with task = "language-model"; leave it out'),
+        (["encoder.bidirectional=false", "embeddings.char_cell=none", "train.workers=2"],
+         "train.workers = 2: has no effect with encoder.bidirectional = false and "
+         'embeddings.char_cell = "none"; leave it out'),
         (["train.unfreeze=2"],
          'train.unfreeze = 2: has no effect with train.init_from = "" and '
          "embeddings.freeze_contextual = true; leave it out"),
@@ -160,6 +165,9 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["task=language-model", "encoder.cell=transformer", "train.bptt=64"],
         ['embeddings.contextual=["m"]', "embeddings.freeze_contextual=false", "train.unfreeze=1"],
         ["train.init_from=m", "train.unfreeze=1"],
+        ["task=language-model", "train.workers=1"],
+        ["encoder.bidirectional=false", "train.workers=2"],  # of the characters
+        ["encoder.cell=transformer", "train.workers=2"],
         ["task=language-model", "data.context=line", "head.halt=true"],
         ["task=classify", "head.hidden=[5]", "head.activation=tanh", "head.threshold=0.2"],
         ["task=both", "head.class_loss=2.0", "head.kind=softmax", "head.pooling=max"],

@@ -87,16 +87,17 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
     assert "(per word)" in lines
     refused = program("predict", folder / "model", folder / "test.txt")
     assert refused.code == 1
-    assert "this is a language model, which annotates nothing: tagkit generate" in refused.err
+    assert refused.err == (
+        "error: this is a language model, which annotates nothing: tagkit generate continues a "
+        "text, and tagkit eval scores one\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--errors"], "this is a language model, which predicts no labels: there are no analyses"),
-        (["--html", "page.html"], "this is a language model, which predicts no labels"),
-        (["--tag-column", "1"], 'data.tag_column = 1: has no effect with task = "language-model"'),
-        (["--input-format", "tsv"], 'data.format = "tsv": has no effect with task = "language-mo'),
+        (["--tag-column", "1"], "this is a language model: --tag-column is for labels\n"),
+        (["--input-format", "tsv"], "this is a language model: --input-format is for labels\n"),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, list) else "",
 )
@@ -108,11 +109,33 @@ def test_eval_refuses_what_is_for_labels_without_output(
     assert message in found.err
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--errors", "--interval", "--slices", "--measures", "--verify", "--calibration",
+     "--coverage 0.9", "--html page.html"],
+)  # fmt: skip
+def test_an_analysis_of_labels_is_refused_by_its_name(
+    folder: Path, program: Program, option: str
+) -> None:
+    found = program("eval", folder / "model", folder / "test.txt", *option.split())
+    assert (found.code, found.out) == (2, "")
+    flag = option.split()[0]
+    expected = f"Error: Invalid value: {flag} is for labels, and a language model predicts none"
+    assert " ".join(found.err.split()).endswith(expected)
+
+
 def test_several_language_models_and_a_benchmark_are_refused(
     folder: Path, program: Program
 ) -> None:
     model, text = folder / "model", folder / "test.txt"
-    assert "comparisons or pages of its scores" in program("eval", model, model, text).err
+    assert program("eval", model, model, text).err == (
+        "error: this is a language model, which predicts no labels: there are no analyses, "
+        f"comparisons or pages of its scores\nerror: That is of the model {model}.\n"
+    )
+    # A second text is taken for a model.
+    assert program("eval", model, text, text).err == (
+        f"error: {text}: not a model folder: expected one that holds metadata.json\n"
+    )
     found = program("benchmark", model, text)
     assert "this is a language model, which annotates nothing" in found.err
     assert "fp32 ..." not in found.err

@@ -71,6 +71,43 @@ def test_the_header_says_how_many_units_are_unknown(tmp_path: Path) -> None:
     assert not any("warning" in line for line in start_lines(few, description, 1, 1))
 
 
+@pytest.mark.parametrize(
+    ("dev", "options", "warning"),
+    [
+        ("a e", ["data.unit=word"],
+         "50 % of dev's words are unknown, and all of them count as one: its perplexity says "
+         "little. Train on more text, or let units be characters or byte pairs (data.unit)."),
+        ("aeee", ["data.unit=character"],
+         "75 % of dev's and 50 % of test's characters are unknown, and all of them count as one: "
+         "their perplexity says little. Train on more text, or let units be byte pairs "
+         "(data.unit)."),
+    ],
+)  # fmt: skip
+def test_what_would_help_against_unknown_units_is_named(
+    tmp_path: Path, dev: str, options: list[str], warning: str
+) -> None:
+    import torch
+
+    (tmp_path / "test.txt").write_text("b beee\n" if "character" in options[0] else "b\n")
+    files = [f"data.test_file={tmp_path}/test.txt"]
+    prepared = prepare(language_config(tmp_path, f"{dev}\n", *options, *files), torch.device("cpu"))
+    lines = [*start_lines(prepared, prepared.task.describe(prepared.config), 1, 1)]
+    assert f"warning: {warning}" in lines
+
+
+def test_the_header_says_how_much_of_test_is_unknown(tmp_path: Path) -> None:
+    import torch
+
+    (tmp_path / "test.txt").write_text("a b a b\na e\n")
+    config = language_config(tmp_path, "a b\n", f"data.test_file={tmp_path}/test.txt")
+    prepared = prepare(config, torch.device("cpu"))
+    lines = [*start_lines(prepared, prepared.task.describe(prepared.config), 1, 1)]
+    assert lines[2].split() == ["test", "test.txt", "2", "lines", "6", "tokens", "17", "%",
+                                "unknown"]  # fmt: skip
+    assert not any(line.endswith(" ") for line in lines)
+    assert not any("warning" in line for line in lines)
+
+
 def test_unknown_units_are_counted_part_by_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

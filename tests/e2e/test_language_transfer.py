@@ -97,11 +97,9 @@ def test_a_classifier_has_the_vectors_of_all_known_units_and_the_encoder(
     assert (options.embeddings.lowercase, options.embeddings.normalize_digits) == (False, False)
     assert (options.embeddings.char_cell, options.embeddings.affix_dim) == ("none", 0)
     new = len(found.vocabulary.words) - known
-    shown = {"word": f"{new} words", "character": "0 characters", "bpe": "0 byte pairs"}
-    assert found.started == (
-        f"embeddings, encoder from {folder / base}; new: head of classes, "
-        f"{shown.get(base, shown['word'])}"
-    )
+    shown = "" if base in ("character", "bpe") else f", {new} words"
+    expected = f"embeddings, encoder from {folder / base}; new: head of classes{shown}"
+    assert found.started == expected
 
 
 def test_a_tagger_may_add_characters_affixes_and_features_beside_the_words(

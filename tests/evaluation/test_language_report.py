@@ -50,6 +50,13 @@ def test_the_report_says_what_was_counted() -> None:
     assert last.endswith(" in its line")
 
 
+def test_a_cache_is_named_with_its_numbers() -> None:
+    cache = {"window": 1_000_000, "theta": 0.4, "share": 0.15}
+    assert "with a neural cache: window 1,000,000, theta 0.4, share 0.15" in [
+        *report_lines(replace(REPORT, cache=cache))
+    ]
+
+
 def test_a_perplexity_beyond_all_numbers_is_still_one() -> None:
     assert math.isfinite(replace(REPORT, nats=1e9).perplexity)
 

@@ -45,7 +45,7 @@ def reader_of(predictor: Predictor, **options: int) -> PrefixReader:
 
 def by_hand(predictor: Predictor, prefix: str, most: int) -> tuple[str, float]:
     """The most probable unit each time, one step after another, and their log probability."""
-    reader = Reader(predictor.model, predictor.vocabulary, spans_lines=False)  # type: ignore[arg-type]
+    reader = Reader(predictor.model, predictor.vocabulary, predictor.config.data)  # type: ignore[arg-type]
     state, found, total = reader.begin(), [], 0.0
     read = [reader.end, *reader.cut(prefix), UNITS.index(DELIMITER) + 1]
     while len(found) < most:
@@ -74,7 +74,7 @@ def test_the_most_probable_unit_is_taken_each_time(predictor: Predictor, batch_s
 
 
 def test_a_beam_of_all_texts_finds_the_best_one_by_its_mean(predictor: Predictor) -> None:
-    reader = Reader(predictor.model, predictor.vocabulary, spans_lines=False)  # type: ignore[arg-type]
+    reader = Reader(predictor.model, predictor.vocabulary, predictor.config.data)  # type: ignore[arg-type]
     delimiter = torch.tensor([UNITS.index(DELIMITER) + 1])
     letters = reader.cut("a b c")
     end = reader.end

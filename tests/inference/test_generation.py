@@ -177,10 +177,13 @@ def test_pieces_are_the_text_and_come_before_the_end() -> None:
     [
         ({"samples": 0}, "samples: expected a whole number, at least 1, found 0"),
         ({"max_units": 1.5}, "max_units: expected a whole number, at least 1, found 1.5"),
-        ({"temperature": -1}, "temperature: expected a number at least 0, found -1"),
-        ({"temperature": math.inf}, "temperature: expected a number at least 0, found inf"),
+        ({"temperature": -1}, "temperature: expected a finite number, at least 0, found -1"),
+        ({"temperature": math.inf}, "temperature: expected a finite number, at least 0, found inf"),
+        ({"repetition_penalty": math.inf},
+         "repetition_penalty: expected a finite number above 0, found inf"),
         ({"top_p": 0}, "top_p: expected a number above 0 and at most 1, found 0"),
-        ({"repetition_penalty": 0}, "repetition_penalty: expected a number above 0, found 0"),
+        ({"repetition_penalty": 0},
+         "repetition_penalty: expected a finite number above 0, found 0"),
         ({"length_penalty": math.nan}, "length_penalty: expected a number from 0 to 10, found nan"),
         ({"length_penalty": 1e308}, "length_penalty: expected a number from 0 to 10, found 1e+308"),
         ({"samples": 10_001}, "samples: expected at most 10,000, found 10001"),
@@ -203,6 +206,19 @@ def test_a_model_of_single_lines_refuses_a_prompt_of_several() -> None:
         generated(ToyReader(spans_lines=False), "the cat\nthe")
     assert str(caught.value) == (
         "expected a prompt of one line, as the model reads each line by itself, found 2 lines"
+    )
+
+
+def test_a_model_of_pairs_refuses_a_prompt_of_two_tabs() -> None:
+    reader = ToyReader(spans_lines=False)
+    reader.delimiter = UNKNOWN
+    (found,) = generated(reader, "the\tcat", greedy=True)
+    assert found.text == " sat"
+    with pytest.raises(DataError) as caught:
+        generated(reader, "the\tcat\tsat")
+    assert str(caught.value) == (
+        "expected a prefix, or a prefix and a continuation with one tab between them, found 2: "
+        r"'the\tcat\tsat'"
     )
 
 

@@ -2,11 +2,21 @@
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from random_language_model import context_of
 from toy_language_model import END, ToyReader
 
+from tagkit.corpus.dataset import Split
+from tagkit.corpus.text_lines import TextLines
+from tagkit.corpus.unit_lines import UnitLines
+from tagkit.errors import DataError
+from tagkit.inference.language_model import Reader
 from tagkit.inference.line_scores import LineScore, score_lines
+from tagkit.models.language_network import LanguageModel
+from tagkit.models.language_scoring import language_report
+from tagkit.models.text_scoring import units_of
 
 LINES = ["the cat sat", "", "a bird sat", "the the the the ran", "dog"]
 
@@ -52,3 +62,37 @@ def test_a_score_as_a_dictionary_has_all_figures() -> None:
         "text": "a b", "log_probability": -6.0, "units": 3, "unknown": 1, "per_unit": -2.0,
         "perplexity": pytest.approx(math.exp(2)),
     }  # fmt: skip
+
+
+PAIRS = ["a b\tc", "c\ta a d b", "d d\td", "b c a b\tb c"]  # d is unknown
+
+
+@pytest.mark.parametrize(("counted", "units"), [("continuation", 12), ("all", 25)])
+def test_scores_of_pairs_are_of_what_eval_counts(tmp_path: Path, counted: str, units: int) -> None:
+    context = context_of("data.pairs=true", "data.context=line", f"data.loss_on={counted}")
+    assert isinstance(context.model, LanguageModel)
+    reader = Reader(context.model, context.vocabulary, context.config.data)
+    found = [score for scores in score_lines(reader, [PAIRS[:3], PAIRS[3:]]) for score in scores]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{line}\n" for line in PAIRS))
+    lines = UnitLines(TextLines(str(path)), units_of(context.vocabulary))
+    report = language_report(context, Split(path=str(path), sentences=lines, detection=None))
+    assert sum(each.units for each in found) == report.units == units
+    assert sum(each.unknown for each in found) == report.unknown
+    assert -sum(each.log_probability for each in found) == pytest.approx(report.nats)
+    # Alone as in company; the prefix is read.
+    for line, each in zip(PAIRS, found, strict=True):
+        ((alone,),) = score_lines(reader, [[line]])
+        assert alone.log_probability == pytest.approx(each.log_probability)
+    ((other,),) = score_lines(reader, [["b b\tc"]])
+    assert other.log_probability != pytest.approx(found[0].log_probability)
+
+
+def test_a_line_that_is_no_pair_is_refused_by_a_model_of_pairs() -> None:
+    context = context_of("data.pairs=true", "data.context=line")
+    assert isinstance(context.model, LanguageModel)
+    reader = Reader(context.model, context.vocabulary, context.config.data)
+    with pytest.raises(DataError) as caught:
+        next(score_lines(reader, [["a\tb", "", "a b"]]))
+    expected = "expected a prefix and its continuation with one tab between them, found none: 'a b'"
+    assert str(caught.value) == expected

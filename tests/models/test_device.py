@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 import torch
+from cell_options import CELL_OPTIONS
+from torch import nn
 
 from tagkit.errors import DeviceError
 from tagkit.models import device as module
 from tagkit.models.device import choose_device, choose_workers, set_threads
+from tagkit.nn.recurrent_layer import RecurrentLayer
 
 
 @pytest.fixture
@@ -118,8 +121,19 @@ def test_there_are_two_workers_where_each_has_cores_of_its_own(
     monkeypatch: pytest.MonkeyPatch, cores: int, threads: int, processes: int, expected: int
 ) -> None:
     monkeypatch.setattr("tagkit.models.device.default_threads", lambda: cores)
-    assert choose_workers("auto", threads, processes) == expected
-    assert [choose_workers(count, threads, processes) for count in (1, 2)] == [1, 2]
+    both, one = _layers(bidirectional=True), _layers(bidirectional=False)
+    assert choose_workers("auto", threads, processes, both) == expected
+    assert [choose_workers(count, threads, processes, both) for count in (1, 2)] == [1, 2]
+    # Nothing is left for a second one.
+    assert [choose_workers(count, threads, processes, one) for count in ("auto", 1, 2)] == [1, 1, 1]
+
+
+def _layers(*, bidirectional: bool) -> nn.Module:
+    layer = RecurrentLayer(
+        cell="gru", options=CELL_OPTIONS, inputs=2, hidden=2, bidirectional=bidirectional,
+        merge="concat", segment=0,
+    )  # fmt: skip
+    return nn.Sequential(nn.Linear(2, 2), layer)
 
 
 @pytest.mark.parametrize("count", [1025, 10**20])

@@ -27,6 +27,8 @@ class ToyReader:
         self.unit = unit
         self.end, self.unknown, self.banned = END, UNKNOWN, (PAD,)
         self.has_halt, self.spans_lines = halt, spans_lines
+        self.delimiter: int | None = None
+        self.counts_prefix = True
         lines = text.splitlines()
         found = dict.fromkeys(each for line in lines for each in self._split(line))
         self.units: list[str | bytes] = ["<pad>", "<unk>", "</s>", *found]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tiny
 
-from tagkit.config import Config
+from tagkit.config import Config, load_config
 from tagkit.errors import DataError
 from tagkit.training.callbacks import LOG, Epoch, Listener, Step, TrainLog, listener_of
 from tagkit.training.diagnosis.finding import Finding
@@ -49,9 +49,12 @@ def test_every_callback_is_passed_on(
 
 
 class Anything:
-    """Has every attribute, is written in every format, and has no length."""
+    """Has every attribute and method, is written in every format, and has no length."""
 
     def __getattr__(self, name: str) -> "Anything":
+        return self
+
+    def __call__(self, *_: Any) -> "Anything":
         return self
 
     def __format__(self, layout: str) -> str:
@@ -133,6 +136,17 @@ def test_without_a_time_limit_it_is_infinite_and_the_log_has_every_path(tmp_path
     for name in ("train", "dev", "test"):
         assert f"{tmp_path / name}.conll: " in log
     assert f"  dev: {tmp_path}/dev.conll: 20 sentences, " in log
+
+
+def test_the_log_counts_lines_of_a_language_model(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("the cat sat\na cat sat on the mat\n" * 20)
+    files = {f"data.{name}_file": f"{tmp_path}/text.txt" for name in ("train", "dev")}
+    small = ["encoder.hidden=4", "embeddings.word_dim=4", "train.max_epochs=1",
+             f"output.dir={tmp_path}/model"]  # fmt: skip
+    train(load_config(None, small, {"task": "language-model", **files}))
+    log = (tmp_path / "model" / "train.log").read_text("utf-8")
+    assert f"  {tmp_path}/text.txt: 40 lines, 180 tokens; " in log
+    assert f"  dev: {tmp_path}/text.txt: 40 lines, 180 tokens\n" in log
 
 
 @pytest.mark.parametrize(

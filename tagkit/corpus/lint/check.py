@@ -112,7 +112,8 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
     if read.sentences:
         if read.scheme is None:
             message = Message(
-                f"holds no tags, spans or classes: it is read as {read.format.name} (",
+                "holds no tags, spans or classes, without which only a language model can be "
+                f"trained: it is read as {read.format.name} (",
                 Setting("data.format"),
                 " chooses another format)",
             )

@@ -11,7 +11,13 @@ from tagkit.nn.generation.step import State, Step, select_rows
 
 @torch.no_grad()
 def path_log_probs(
-    step: Step, start: Tensor, state: State, paths: Sequence[Sequence[int]], *, by_halt: bool
+    step: Step,
+    start: Tensor,
+    state: State,
+    paths: Sequence[Sequence[int]],
+    *,
+    by_halt: bool,
+    given: Sequence[int] | None = None,
 ) -> list[float]:
     """The log probability of each sequence, by itself after the same beginning.
 
@@ -21,11 +27,16 @@ def path_log_probs(
         state: after all inputs before it, of one row.
         paths: ids of each sequence, with the symbol that ends it where one does.
         by_halt: whether each sequence ends by halting after its last unit.
+        given: number of the first units of each sequence that are read alone, and not predicted;
+            None for none.
     """
     # The longest first: those that are still being read are always the first rows.
     order = sorted(range(len(paths)), key=lambda number: -len(paths[number]))
     lengths = [len(paths[number]) for number in order]
     total = torch.zeros(len(paths), dtype=torch.float64, device=start.device)
+    first = torch.tensor(
+        [given[number] if given else 0 for number in order], device=start.device
+    ).long()
     ids = start.expand(len(paths))
     state = select_rows(state, torch.zeros_like(ids))
     for t in range(max(lengths, default=0) + by_halt):
@@ -41,6 +52,7 @@ def path_log_probs(
             total[grows:reads] += halt_probs[grows:].log()
         ids = torch.tensor([paths[number][t] for number in order[:grows]], device=start.device)
         ids = ids.long()  # of no rows, the type is not known
-        total[:grows] += output.log_probs[:grows].double().gather(1, ids.unsqueeze(1)).squeeze(1)
+        log_probs = output.log_probs[:grows].double().gather(1, ids.unsqueeze(1)).squeeze(1)
+        total[:grows] += log_probs.where(first[:grows] <= t, 0)
     found = dict(zip(order, total.tolist(), strict=True))
     return [found[number] for number in range(len(paths))]

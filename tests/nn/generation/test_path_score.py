@@ -29,3 +29,16 @@ def test_a_sequence_without_units_is_certain_and_no_sequences_have_no_scores() -
     start = torch.tensor([START])
     assert path_log_probs(model, start, model.begin(), [(), (0,)], by_halt=False)[0] == 0
     assert path_log_probs(model, start, model.begin(), [], by_halt=False) == []
+
+
+def test_units_that_are_given_are_read_and_not_counted() -> None:
+    model, start = UnitChain(6), torch.tensor([START])
+    paths = [(0, 1, 2), (1,), (2, 0, 0, 1), (0, 1, 1)]
+    heads = [path[:count] for path, count in zip(paths, (2, 1, 0, 1), strict=True)]
+    whole, first = (
+        path_log_probs(model, start, model.begin(), each, by_halt=False) for each in (paths, heads)
+    )
+    found = path_log_probs(
+        model, start, model.begin(), paths, by_halt=False, given=[2, 1, 0, 1]
+    )  # fmt: skip
+    assert found == pytest.approx([a - b for a, b in zip(whole, first, strict=True)])
