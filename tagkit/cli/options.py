@@ -161,7 +161,8 @@ def load_settings(
         if value is not None and name in given and not _are_same(given[name], value):
             flag = OPTION_FLAGS[name]
             raise typer.BadParameter(
-                f"{name} is given twice: by {flag} and by --set; give one of them"
+                f"{name} is given twice, with different values, by {flag} and by --set; give one "
+                "of them"
             )
     if folder is not None and "output.dir" not in given and flags.get("output.dir") is None:
         flags = {**flags, "output.dir": folder}
@@ -182,14 +183,16 @@ def set_values(overrides: Sequence[str]) -> dict[str, Any]:
         name, value = name.strip(), toml_value(written.strip())
         if not _are_same(values.setdefault(name, value), value):
             raise typer.BadParameter(
-                f"{shown_name(name)} is given twice by --set; give one value of it"
+                f"{shown_name(name)} is given twice by --set, with different values; give one of "
+                "them"
             )
     return values
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Whether two values, in TOML or as a flag has them, are written alike."""
-    return _as_written(one) == _as_written(other)
+    """Whether two values, in TOML or as a flag has them, are written alike, or the same number."""
+    is_number = not isinstance(one, str | bool) and not isinstance(other, str | bool)
+    return (is_number and one == other) or _as_written(one) == _as_written(other)
 
 
 def _as_written(value: Any) -> str:

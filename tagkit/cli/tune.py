@@ -86,7 +86,7 @@ def tune_command(
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
             show_default="; ".join(DEFAULT_SEARCH)
-            + "; dropout from 0 for units smaller than words; without options that are set",
+            + "; dropout from 0 for units smaller than words; what is set is not searched",
             autocompletion=complete_search,
         ),
     ] = None,
@@ -138,7 +138,9 @@ def tune_command(
     # What is set is not searched.
     default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
     if not (search or default):
-        raise typer.BadParameter("all that is searched by default is set: --search names more")
+        raise typer.BadParameter(
+            "every option that is searched by default is set; name others with --search"
+        )
     spaces = parse_spaces(search or default)
     for name in spaces:
         if name in given:

@@ -89,6 +89,8 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
             # Paths, limits of time and the like: see Option.tune.
             if name not in tunable_options(Config):
                 raise ValueError(f"{name} makes no model better or worse; it cannot be searched")
+            if name in spaces:
+                raise ValueError(f"{name} is named twice; give all of its values at once")
             spaces[name] = _parse(values)
         except ValueError as error:
             problems.append(str(error))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.record_checks import check_answer, check_item
+from tagkit.corpus.record_checks import check_answer, checked_item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TaggedToken
 from tagkit.text.schemes import is_span_tag
@@ -41,8 +41,10 @@ def as_items(records: Iterable[Item | Answer], *, split: bool) -> Iterator[Item]
     """
     for number, record in enumerate(records, 1):
         if isinstance(record, Sentence | Document):
-            check_item(record, f"record {number:,}")
-            yield record
+            item = checked_item(record, f"record {number:,}")
+            if isinstance(item, Sentence) and not item.words:
+                raise DataError(f"record {number:,}: expected at least one word, found none")
+            yield item
         elif isinstance(record, Prediction | TaggedText):
             check_answer(record, f"record {number:,}")
             if split or isinstance(record, Prediction):

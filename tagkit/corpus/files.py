@@ -236,7 +236,10 @@ def data_options(options: dict[str, Any]) -> DataConfig:
     Raises:
         ConfigError: an option is unknown, has a wrong value, or is for training alone.
     """
-    if unused := sorted(_OF_TRAINING.intersection(options)):
+    defaults = DataConfig()
+    given = (name for name, value in options.items()
+             if name in _OF_TRAINING and value != getattr(defaults, name))  # fmt: skip
+    if unused := sorted(given):
         problem = "is for training, and has no effect here; leave it out"
         raise ConfigError("options", [f"data.{name}: {problem}" for name in unused])
     return load_config(flags={f"data.{name}": value for name, value in options.items()}).data

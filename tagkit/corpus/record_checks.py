@@ -5,12 +5,41 @@ A frozen dataclass holds whatever it is given. What a reader makes fits together
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TextSpan
 from tagkit.wording import clipped, plural
+
+
+def checked_item(item: Item, where: str) -> Item:
+    """A record with Python's own sequences and numbers, as files can hold them.
+
+    Args:
+        item: the record; arrays and numbers of NumPy are taken.
+        where: as of `check_item`.
+
+    Raises:
+        DataError: as of `check_item`.
+    """
+    check_item(item, where)
+    if isinstance(item, Sentence):
+        if any(hasattr(values, "__array__") for values in (item.words, item.tags)):
+            tags = None if item.tags is None else tuple(map(str, item.tags))
+            return replace(item, words=tuple(map(str, item.words)), tags=tags)
+        return item
+    places = [(span.start, span.end) for span in item.spans or ()] + list(item.tokens or ())
+    if all(type(number) is int for place in places for number in place):
+        return item
+    spans, tokens = item.spans, item.tokens
+    if spans is not None:
+        spans = tuple(replace(each, start=int(each.start), end=int(each.end)) for each in spans)
+    if tokens is not None:
+        tokens = tuple((int(start), int(end)) for start, end in tokens)
+    return replace(item, spans=spans, tokens=tokens)
 
 
 def check_item(item: Item, where: str) -> None:
@@ -28,10 +57,7 @@ def check_item(item: Item, where: str) -> None:
     _check_strings("classes", item.labels, where)
     _check_extra(item.extra, where)
     if isinstance(item, Sentence):
-        _check_parts("words", item.words, where)
         check_sentence(item, where)
-        if not item.words:
-            raise DataError(f"{where}: expected at least one word, found none")
         if item.tags is not None:
             _check_values("tag", item.tags, item.words, where)
         _check_parts("feature columns", item.features, where)
@@ -72,10 +98,7 @@ def check_sentence(sentence: Sentence, where: str) -> None:
     Raises:
         DataError: words are no strings, or there is not one place in the text for each.
     """
-    words: Any = sentence.words  # also those of an array, of which a model makes a tuple
-    if isinstance(words, str) or not isinstance(words, Iterable):
-        raise DataError(f"{where}: expected words, found {clipped(repr(words))}")
-    _check_strings("words", tuple(words), where)
+    _check_strings("words", sentence.words, where)
     if sentence.text is not None:
         _check_text(sentence.text, where)
         _check_count("place in its text", len(sentence.places), sentence.words, where)
@@ -99,8 +122,10 @@ def _check_text(text: Any, where: str) -> None:
 
 
 def _check_parts(what: str, parts: Any, where: str) -> None:
-    # A string is a sequence of strings too, whose words would be its characters.
-    if isinstance(parts, str) or not isinstance(parts, Sequence):
+    # A string is a sequence of strings too, whose words would be its characters. An array of NumPy
+    # is a sequence without that name.
+    is_sequence = isinstance(parts, Sequence) or hasattr(parts, "__array__")
+    if isinstance(parts, str) or not is_sequence:
         raise DataError(f"{where}: expected {what}, found {clipped(repr(parts))}")
 
 
@@ -169,10 +194,10 @@ def pair(what: str, place: Any, where: str) -> tuple[int, int]:
         start, end = place
     except (TypeError, ValueError):
         start = end = None
-    if not (isinstance(start, int) and isinstance(end, int)):
+    if not (isinstance(start, Integral) and isinstance(end, Integral)):  # NumPy's are, too
         problem = "expected start and end of each, whole numbers"
         raise DataError(f"{where}: {what}: {problem}, found {clipped(repr(place))}")
-    return start, end
+    return int(start), int(end)
 
 
 def _check_extra(extra: Any, where: str) -> None:
@@ -191,7 +216,7 @@ def _check_extra(extra: Any, where: str) -> None:
 
 
 def _check_document_number(number: Any, where: str) -> None:
-    if number is not None and not isinstance(number, int):
+    if number is not None and not isinstance(number, Integral):
         raise DataError(f"{where}: document: expected a number, found {clipped(repr(number))}")
 
 

@@ -158,8 +158,13 @@ def _refuse_one_tag(train: Split, data: DataConfig) -> None:
     labels = train.labels()
     # Of several columns another one may have something to learn.
     if train.scheme == PLAIN and len(labels) == 1 and not data.tag_columns:
-        problem = f"{train.path}: there is nothing to learn, as every tag is {shorten(min(labels))}"
-        raise DataError(Message(problem, other_column(train.format, data)))
+        every = f"every tag is {shorten(min(labels))}"
+        if train.sentences[0].labels:
+            classes = Setting("task", "classify")
+            raise DataError(Message(f"{train.path}: {every}: learn the classes alone, ", classes))
+        remedy = other_column(train.format, data)
+        problem = f"{train.path}: there is nothing to learn, as {every}"
+        raise DataError(Message(problem, remedy))
 
 
 def read_split(

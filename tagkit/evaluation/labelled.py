@@ -10,7 +10,7 @@ from tagkit.corpus.formats.prose import looks_like_prose
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format, by_name
-from tagkit.corpus.record_checks import check_answer, check_item
+from tagkit.corpus.record_checks import check_answer, checked_item
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import Message, Setting, clipped
@@ -223,8 +223,7 @@ def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:
     items: Iterable[Item]
     where = f"{name}: record {number:,}"
     if isinstance(record, Sentence | Document):
-        check_item(record, where)
-        items = [record]
+        items = [checked_item(record, where)]
     elif isinstance(record, Prediction | TaggedText):
         check_answer(record, where)
         items = as_sentences(record)

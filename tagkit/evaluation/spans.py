@@ -8,7 +8,7 @@ in one pass over the tags; tests/evaluation/test_spans.py holds the two equal.
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from tagkit.text.schemes import OUTSIDE, PREFIXES, Stretch, split_tag
+from tagkit.text.schemes import OUTSIDE, PREFIXES, Stretch, own_inside, split_tag
 
 Tag = tuple[str, str]  # prefix and label
 _OUTSIDE: Tag = (OUTSIDE, "")
@@ -17,14 +17,15 @@ _OUTSIDE: Tag = (OUTSIDE, "")
 def well_formed_spans(tags: Sequence[str], scheme: str) -> list[Stretch]:
     """Spans of a sentence that are well-formed in one of the span schemes.
 
-    A prefix that the scheme does not have is in no span.
+    A prefix that the scheme does not have is in no span; but M and I, which mean the same, stand
+    for each other, as one side may have been written by a model that knows the other.
     """
     return _FINDERS[scheme]([_read(tag, scheme) for tag in tags])
 
 
 @lru_cache(maxsize=65_536)  # a corpus has few tags, each of them many times
 def _read(tag: str, scheme: str) -> Tag:
-    prefix, label = split_tag(tag)
+    prefix, label = split_tag(own_inside(tag, scheme))
     return (prefix, label) if prefix in PREFIXES[scheme] else _OUTSIDE
 
 

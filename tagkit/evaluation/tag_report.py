@@ -24,7 +24,7 @@ from tagkit.evaluation.scores import (
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_pieces import Piece, TagPieces
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import DISPLAY, convert, has_spans, stretches
+from tagkit.text.schemes import DISPLAY, INSIDE, convert, has_spans, own_inside, stretches
 
 # As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
@@ -104,9 +104,17 @@ def make_tag_report(
     mode = _mode(scheme, strict=strict)
     counts = _counts(gold, predicted, scheme, mode)
     # Of plain labels it is their micro recall, which has been counted already.
-    accuracy = None if mode == TOKENS else token_accuracy(gold, predicted)
+    alike = _with_own_inside(gold, scheme), _with_own_inside(predicted, scheme)
+    accuracy = None if mode == TOKENS else token_accuracy(*alike)
     tokens = sum(map(len, gold))
     return _report(scheme, mode, counts, len(gold), tokens, accuracy, known, gold, predicted)
+
+
+def _with_own_inside(sequences: Labels, scheme: str) -> Labels:
+    """Tags of BMES and IOBES in the letters of one, as which a tag is right in either."""
+    if scheme not in INSIDE:
+        return sequences
+    return [tuple(own_inside(tag, scheme) for tag in tags) for tags in sequences]
 
 
 def with_sentences(report: TagReport, sentences: Sequence[Sentence], name: str) -> TagReport:
@@ -137,7 +145,8 @@ def make_pieces_report(
     for times, gold, predicted in _by_times(pieces, scheme if converted else None):
         counts.add(_counts(gold, predicted, scheme, mode), times)
         if mode != TOKENS:
-            tokens.add(count_tokens(gold, predicted), times)
+            alike = _with_own_inside(gold, scheme), _with_own_inside(predicted, scheme)
+            tokens.add(count_tokens(*alike), times)
     right = tokens.correct.total()
     accuracy = None if mode == TOKENS else right / pieces.tokens if pieces.tokens else 0.0
     return _report(scheme, mode, counts, pieces.sentences, pieces.tokens, accuracy)

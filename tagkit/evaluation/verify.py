@@ -14,7 +14,15 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Counts, Labels, Score, ScoreTable
 from tagkit.evaluation.tag_report import CONLLEVAL, STRICT, TagReport, make_tag_report, name_of_bare
-from tagkit.text.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag
+from tagkit.text.schemes import (
+    DISPLAY,
+    OUTSIDE,
+    PREFIXES,
+    join_tag,
+    normalize,
+    own_inside,
+    split_tag,
+)
 from tagkit.wording import listed, plural
 
 _TOLERANCE = 1e-9  # seqeval rounds P and R before it makes F1 of them; we round once
@@ -142,7 +150,7 @@ def _compare_accuracy(ours: TagReport) -> Iterator[Disagreement]:
 
     if ours.tokens:  # seqeval divides by their number
         gold, predicted = (
-            [list(tags) for tags in side]
+            [[own_inside(tag, _SCHEMES[ours.scheme]) for tag in tags] for tags in side]
             for side in (ours.comparison.gold, ours.comparison.predicted)
         )
         theirs = float(accuracy_score(gold, predicted))
@@ -219,7 +227,7 @@ def _spelled(sequences: Labels, scheme: str, names: Mapping[str, str]) -> list[l
     """
 
     def spell(tag: str) -> str:
-        prefix, label = split_tag(tag)
+        prefix, label = split_tag(own_inside(tag, scheme))
         if prefix not in PREFIXES[scheme]:
             return OUTSIDE
         return join_tag("I" if prefix == "M" else prefix, names[label])

@@ -1,6 +1,7 @@
 """What callers of a model give: values of a wrong kind are refused by the parameter's name."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,17 @@ def listed(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
         DataError: they are not sentences, or a single one.
     """
     if not isinstance(sentences, Iterable) or isinstance(sentences, str):
-        raise DataError(f"sentences: expected some, found {clipped(repr(sentences))}")
+        raise DataError(f"sentences: expected Sentence records, found {clipped(repr(sentences))}")
     found = sentences if isinstance(sentences, list | tuple) else list(sentences)
     for sentence in found:
         if not isinstance(sentence, Sentence):
             raise DataError(
                 f"sentences: expected Sentence records, found {clipped(repr(sentence))}"
             )
+    if not all(
+        isinstance(sentence.words, tuple) for sentence in found
+    ):  # an answer has their words
+        found = [replace(sentence, words=tuple(sentence.words)) for sentence in found]
     return found
 
 

@@ -137,7 +137,7 @@ class SentencePredictor:
 
         Raises:
             DataError: a number is out of its range, `on_long` or `on_removed` is no function, or
-                something is no sentence.
+                one of `sentences` is not a Sentence.
         """
         check_annotates(self.task)
         sentences = listed(sentences)
@@ -302,7 +302,9 @@ class SentencePredictor:
         check_split(split)
         check_predictions(split, predictions)
         if any(_lacks_probabilities(each) for each in predictions):
-            raise DataError("predictions: expected probabilities, found none: `confidence=True`")
+            raise DataError(
+                "predictions: expected probabilities, found none; predict with confidence=True"
+            )
         return self.task.judged(self._context, split, predictions, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 `judge` decides and never raises, so that `tagkit check` can report all that is wrong; `scheme_of`
 asks it and refuses what cannot be trained on or scored. The rules:
 
-1. A scheme that is named (data.scheme) is taken. Where there is an M, "iobes" means BMES, as which
-   models before version 0.2 know it.
+1. A scheme that is named (data.scheme) is taken; but "iobes", as which version 0.1 knew BMES too,
+   is that where it fits better.
 2. Tags without prefixes are plain labels; a few of them among tags of spans are mistakes.
 3. Of the span schemes the one that forbids the fewest transitions of the corpus is taken; of
    several that forbid equally few, the expected one (that of train, for dev), else IOB2.
@@ -25,7 +25,6 @@ from tagkit.text.schemes import (
     has_spans,
     is_span_tag,
     may_follow,
-    split_tag,
 )
 
 Step = tuple[str, str]  # a tag, and the one that follows it
@@ -154,7 +153,7 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
     counted = _without(steps, odd)
     illegal = {scheme: illegal_in(counted, scheme) for scheme in _BY_PREFERENCE}
     scheme = min(illegal, key=illegal.__getitem__)  # min() keeps the first of equals
-    if named == "iobes" and any(split_tag(tag)[0] == "M" for tag in counts):
+    if named == "iobes" and illegal["bmes"] < illegal["iobes"]:
         scheme = "bmes"
     elif named != "auto":
         scheme = named

@@ -45,6 +45,8 @@ PREFIXES = {
 ALL_PREFIXES = frozenset("BIESLUM")
 # Rules are written once, for the prefixes of IOBES: begin, inside, end and single.
 _AS_IOBES = {"L": "E", "U": "S", "M": "I"}
+# What the inside of a span in BMES is in IOBES, and the reverse.
+INSIDE = {"iobes": {"M": "I"}, "bmes": {"I": "M"}}
 _FROM_IOBES = {"bilou": {"E": "L", "S": "U"}, "bmes": {"I": "M"}}
 
 
@@ -117,6 +119,14 @@ def normalize(tag: str) -> str:
         return tag
     prefix, label = split_tag(tag)
     return join_tag(_AS_IOBES.get(prefix, prefix), label)
+
+
+@lru_cache(maxsize=65_536)
+def own_inside(tag: str, scheme: str) -> str:
+    """The tag with the scheme's own letter for the inside of a span: M in BMES, I in IOBES."""
+    prefix, label = split_tag(tag)
+    own = INSIDE.get(scheme, {}).get(prefix, prefix)
+    return tag if own == prefix else join_tag(own, label)
 
 
 Stretch = tuple[int, int, str]  # first word, the word after the last one, label

@@ -16,7 +16,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
-from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.features.vocabulary import RESERVED, Vocabulary, word_key
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
@@ -309,8 +309,9 @@ def _place_vectors(
     words, rows = encoded.indexed.distinct, encoded.encoded_words.vector_rows
     # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
     # Numbers are many words with one trained vector, which is not at zero where some have vectors.
-    cased = {word.lower() for word, row in zip(words, rows.tolist(), strict=True) if row}
-    known = [word.lower() in cased or vocabulary.vector_row(word) > 0 for word in vocabulary.words]
+    found = (word for word, row in zip(words, rows.tolist(), strict=True) if row)
+    spelled = {word_key(word, vocabulary.lowercase, False) for word in found}
+    known = [word in spelled or vocabulary.vector_row(word) > 0 for word in vocabulary.words]
     for member in model.members:
         placed = torch.tensor([False] * RESERVED + known)
         member.embed.words.place(torch.from_numpy(vectors.table), placed)

@@ -38,7 +38,9 @@ def test_two_values_of_one_option_are_refused(
     two = ["--set", "data.token_column=1", "--set", "data.token_column=2"]
     ended = tagkit(command, *given, *two)
     assert ended.code == 2
-    assert ended.err.endswith(": data.token_column is given twice by --set; give one value of it\n")
+    assert ended.err.endswith(
+        ": data.token_column is given twice by --set, with different values; give one of them\n"
+    )
     # One value, however it is written and whoever gives it.
     same = ["--set", "data.token_column=1", "--set", " data.token_column = 1 "]
     ended = tagkit(command, *given, *same)
@@ -76,8 +78,28 @@ def test_a_flag_and_set_that_differ_are_refused_and_named(
     name = option.partition("=")[0]
     shown = "-o" if name == "output.dir" else flag[0]
     assert ended.code == 2
-    problem = f"{name} is given twice: by {shown} and by --set; give one of them"
+    problem = (
+        f"{name} is given twice, with different values, by {shown} and by --set; give one of them"
+    )
     assert ended.err.endswith(f": {problem}\n")
+
+
+@pytest.mark.parametrize(
+    ("flag", "option"),
+    [
+        (["--max-minutes", "1"], "train.max_minutes=1"),
+        (["--max-minutes", "0.5"], "train.max_minutes=0.50"),
+        (["--seed", "1"], "train.seed=1"),
+        (["--seeds", "1,2"], "train.seeds=[1, 2]"),
+    ],
+)
+def test_a_flag_and_set_may_give_the_same_value(
+    flag: list[str], option: str, tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = tagkit("train", *COMMANDS["train"], *flag, "--set", option)
+    assert ended.code == 1
+    assert "no.conll: no such file" in ended.err
 
 
 def test_the_scheme_that_convert_writes_is_not_that_which_it_reads(

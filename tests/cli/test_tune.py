@@ -100,4 +100,4 @@ def test_what_is_set_and_searched_is_refused(model: Path, tagkit: Program) -> No
     options = [word for each in every for word in ("--set", each)]
     ended = tagkit("tune", "--train", "train.conll", *options)
     assert ended.code == 2
-    assert "all that is searched by default is set: --search names more" in ended.err
+    assert "every option that is searched by default is set; name others with --search" in ended.err

@@ -83,3 +83,9 @@ def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None
 def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=f"spaces: .*{problem}"):
         parse_spaces([text])
+
+
+def test_an_option_that_is_named_twice_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_spaces(["train.lr=0.01..0.02", "encoder.cell=lstm,gru", "train.lr=0.03..0.04"])
+    assert str(caught.value) == ("spaces: train.lr is named twice; give all of its values at once")

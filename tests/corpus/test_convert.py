@@ -398,7 +398,7 @@ def test_numbers_that_json_does_not_have_are_written_as_null_and_said(tmp_path: 
     others = {"score": None, "size": None, "n": 1.5}
     assert json.loads(written) == {"text": "a", "label": "x", **others}
     assert notes == [
-        f"JSON has finite numbers alone: others of '{name}' are written as null"
+        f"JSON has no infinity and no NaN: those of '{name}' are written as null"
         for name in ("score", "size")
     ]
 

@@ -8,6 +8,7 @@ import pytest
 import tiny
 
 import tagkit
+from tagkit.config import DataConfig
 from tagkit.errors import ConfigError, DataError, FormatError, TagkitError
 from tagkit.text.records import (
     Document,
@@ -224,3 +225,4 @@ def test_options_of_training_have_no_effect_on_reading_and_are_refused(tmp_path:
         assert str(refused.value) == problem.format(name)
         with pytest.raises(ConfigError):
             tagkit.evaluate(path, path, **{name: "nowhere"})
+    assert len([*tagkit.read(path, **DataConfig().model_dump())]) == 1

@@ -1,10 +1,13 @@
 """Records of a program whose parts do not fit together are refused by their number."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tagkit
 from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError
@@ -77,7 +80,6 @@ def test_records_that_fit_are_taken_as_they_are() -> None:
         (text_with(1, 4), "expected spans within a text of 3 characters, found one from 1 to 4"),
         (text_with(2, 1), "expected spans within a text of 3 characters, found one from 2 to 1"),
         (text_with(1, 1), "expected spans within a text of 3 characters, found one from 1 to 1"),
-        (Sentence(()), "expected at least one word, found none"),
         (Sentence({"a"}), r"expected words, found \{'a'\}"),  # type: ignore[arg-type]
         (Sentence(("a", "b"), features=(("x",),)),
          "expected a feature for each of 2 words, found 1"),
@@ -128,3 +130,32 @@ def test_spans_stand_in_the_order_of_the_text() -> None:
     (same,) = as_items([Document("abc", spans=spans[::-1])], split=True)
     assert isinstance(same, Document)
     assert same.spans == spans[::-1]
+
+
+def test_a_sentence_without_words_is_not_written() -> None:
+    with pytest.raises(DataError, match=r"^record 1: expected at least one word, found none$"):
+        list(as_items([Sentence(())], split=True))
+    assert labelled_records([Sentence((), ())], "gold").items  # nothing to score, and no error
+
+
+def test_numbers_and_arrays_of_numpy_are_taken(tmp_path: Path) -> None:
+    zero, one, three = map(np.int64, (0, 1, 3))
+    words: Any = np.array(["a", "b"])
+    places: Any = ((zero, one), (np.int64(2), three))
+    number: Any = np.int64(7)
+    records = [
+        Sentence(words, text="a b", places=places, document=number),
+        Document("a b", spans=(TextSpan("a", zero, one, "X"),)),  # type: ignore[arg-type]
+    ]
+    sentence, document = as_items(records, split=False)
+    assert sentence.words == ("a", "b")  # type: ignore[union-attr]
+    assert document == Document("a b", spans=(TextSpan("a", 0, 1, "X"),))
+    tagged: Any = np.array(["O", "B-X"])
+    for name in ("a.conll", "a.jsonl"):
+        assert tagkit.write([Sentence(words, tagged)], tmp_path / name) == 1
+        (again,) = tagkit.read(tmp_path / name)
+        assert isinstance(again, Sentence)
+        assert (again.words, again.tags) == (("a", "b"), ("O", "B-X"))
+    assert tagkit.write(records[1:], tmp_path / "b.jsonl") == 1
+    (span,) = next(iter(tagkit.read(tmp_path / "b.jsonl"))).spans  # type: ignore[union-attr,misc]
+    assert span == TextSpan("a", 0, 1, "X")

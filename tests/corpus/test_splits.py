@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kinds import TAGS
 
 from tagkit.config import Config, DataConfig, load_config, training_scheme
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.formats.columns.layout import ColumnOptions, column_options
 from tagkit.corpus.splits import (
     Corpus,
@@ -149,6 +149,14 @@ def test_one_plain_label_is_refused_as_nothing_to_learn(tmp_path: Path) -> None:
         "tags, for example with data.tag_column=MISC.NER"
     )
     load_corpus(config("data.tag_column=MISC.NER", train_file=str(spans)), TAGS)
+    both = tmp_path / "both.jsonl"
+    both.write_text(
+        '{"tokens": ["a"], "tags": ["NN"], "label": "x"}\n'
+        '{"tokens": ["b"], "tags": ["NN"], "label": "y"}\n'
+    )
+    with pytest.raises(DataError) as caught:
+        load_corpus(config(train_file=str(both)), LabelKinds(tags=True, classes=True))
+    assert str(caught.value) == f"{both}: every tag is 'NN': learn the classes alone, task=classify"
     # Of several columns another one may have something to learn.
     load_corpus(config('data.tag_column=["UPOS", "MISC.NER"]', train_file=str(spans)), TAGS)
 

@@ -53,8 +53,9 @@ def test_what_the_scheme_allows_has_the_spans_of_conlleval(scheme: str) -> None:
         ("iob2", "I-X B-X I-X I-Y", [(1, 3, "X")]),
         ("iob2", "B-X E-X I-X", [(0, 1, "X")]),  # E is foreign to IOB2 and in no span
         ("bmes", "B-X M-X E-X", [(0, 3, "X")]),
-        ("bmes", "B-X I-X E-X", []),  # I is foreign to BMES, as M is to IOBES
-        ("iobes", "B-X M-X E-X", []),
+        ("bmes", "B-X I-X E-X", [(0, 3, "X")]),  # I and M stand for each other
+        ("iobes", "B-X M-X E-X", [(0, 3, "X")]),
+        ("iob2", "B-X M-X I-X", [(0, 1, "X")]),
         ("iobes", "B-X S-X E-X", [(1, 2, "X")]),
         ("iobes", "B-X E-Y S-X", [(2, 3, "X")]),
         ("iobes", "B-X I-X", []),  # without its end

@@ -462,6 +462,8 @@ def test_words_may_come_from_an_iterator_or_an_array(plain: Predictor) -> None:
     assert plain.predict([np.array(words)]) == plain.predict([words])  # type: ignore[list-item]
     in_array = Sentence(np.array(words))  # type: ignore[arg-type]
     assert plain.predict(in_array) == plain.predict(Sentence(tuple(words)))
+    (answer,) = plain.annotate([in_array], batch_size=1, confidence=False)
+    assert answer.words == tuple(words)
     expected = plain.predict([words])
     assert plain.predict([iter(words)]) == expected
     assert list(plain.stream([iter(words)])) == expected
@@ -482,8 +484,8 @@ def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> Non
 @pytest.mark.parametrize(
     ("sentences", "problem"),
     [
-        (None, "sentences: expected some, found None"),
-        ("Ada", "sentences: expected some, found 'Ada'"),
+        (None, "sentences: expected Sentence records, found None"),
+        ("Ada", "sentences: expected Sentence records, found 'Ada'"),
         (["Ada"], "sentences: expected Sentence records, found 'Ada'"),
         ([Document("Ada")], r"sentences: expected Sentence records, found Document\(.*"),
     ],

@@ -164,6 +164,13 @@ def test_a_corpus_of_bmes_is_answered_and_scored_in_bmes(tmp_path: Path) -> None
     assert [token.tag for token in found.tokens] == ["B-LOC", "M-LOC", "E-LOC", "O"]
     report = evaluate(tmp_path / "test.conll", model=predictor).to_dict()
     assert (report["scheme"], report["accuracy"], report["micro"]["f1"]) == ("BMES", 1.0, 1.0)
+    # What such a model of an earlier version has written is as right as it was.
+    written = tmp_path / "written.conll"
+    written.write_text((tmp_path / "test.conll").read_text("utf-8").replace("M-", "I-"), "utf-8")
+    for strict in (False, True):
+        for sides in ((tmp_path / "test.conll", written), (written, tmp_path / "test.conll")):
+            report = evaluate(*sides, strict=strict).to_dict()
+            assert (report["accuracy"], report["micro"]["f1"]) == (1.0, 1.0)
     # A model of an earlier version, which had no name for BMES, is compared in the file's tags.
     data = predictor.config.data.model_copy(update={"scheme": "iobes"})
     predictor.config = predictor.config.model_copy(update={"data": data})

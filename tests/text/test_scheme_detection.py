@@ -167,6 +167,10 @@ TRICKY: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "BMES": (["B-X M-X E-X S-X"], "bmes", {}),
     "BMES that is named": (["B-X E-X S-X"], "bmes", {"scheme": "BMES"}),
     "BMES that is named IOBES": (["B-X M-X E-X S-X"], "bmes", {"scheme": "iobes"}),
+    "IOBES with one M": (["B-X I-X E-X"] * 9 + ["B-X M-X E-X"], "iobes", {}),
+    "IOBES that is named, with one M": (
+        ["B-X I-X E-X"] * 9 + ["B-X M-X E-X"], "iobes", {"scheme": "iobes"},
+    ),
     "IOBES": (["B-X I-X E-X S-X"], "iobes", {}),
     "IOBES or BMES": (["B-X E-X S-X"], "iobes", {}),
     "BILOU": (["B-X I-X L-X U-X", "O"], "bilou", {}),

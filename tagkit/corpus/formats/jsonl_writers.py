@@ -109,7 +109,7 @@ def with_extra(
         if value is None and key in OWN_KEYS:  # it says nothing, as when it is not there
             continue
         if isinstance(value, float) and not math.isfinite(value):
-            note(f"JSON has finite numbers alone: others of {shorten(key)} are written as null")
+            note(f"JSON has no infinity and no NaN: those of {shorten(key)} are written as null")
         if key in others:
             note(f"JSON Lines hold one value of a name: of {shorten(key)} the last one is kept")
         # A column of a table may be named "category": without a "label", it would be the class.
