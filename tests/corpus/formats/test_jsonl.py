@@ -308,6 +308,45 @@ def test_a_document_of_spacy_is_a_text_with_the_spans_of_its_entities(tmp_path: 
         assert record(tmp_path, line) == expected
 
 
+SPACY = {"text": "To Oslo", "ents": [{"start": 3, "end": 7, "label": "LOC"}]}
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        # Names or nothing beside a class are no spans, and are kept as all other keys are.
+        ({"ents": ["Oslo"], "label": "x"}, Document("To Oslo", None, ("x",))),
+        ({"ents": [], "label": "x"}, Document("To Oslo", None, ("x",))),
+        ({"ents": [["Oslo", "LOC"]], "intent": "x"}, Document("To Oslo", None, ("x",))),
+        ({"ents": [], "cats": {"x": 1.0}}, Document("To Oslo", None, ("x",))),
+        # Objects are, with a class too.
+        ({**SPACY, "label": "x"}, Document("To Oslo", OSLO, ("x",))),
+        ({**SPACY, "labels": ["x", "y"]}, Document("To Oslo", OSLO, ("x", "y"))),
+        # doccano's spans are read, whatever has the name beside them.
+        ({"ents": ["Oslo"], "label": [[3, 7, "LOC"]]}, Document("To Oslo", OSLO)),
+        ({"ents": [], "labels": [[3, 7, "LOC"]]}, Document("To Oslo", OSLO)),
+    ],
+)
+def test_ents_are_spans_if_they_are_objects_or_there_is_no_class(
+    tmp_path: Path, written: dict[str, Any], expected: Document
+) -> None:
+    line = json.dumps({"text": "To Oslo", **written})
+    assert kind_of_lines([line]) == ("jsonl-texts" if expected.spans is None else "jsonl-spans")
+    assert record(tmp_path, line) == expected
+    source = Source(str(tmp_path / "a.jsonl"), "utf-8")
+    (whole,) = read_jsonl(source, Reading(DataConfig(), with_extra=True))
+    kept = tuple(each for each in whole.extra if each[0] == "ents")
+    assert kept == (() if written["ents"] == SPACY["ents"] else (("ents", written["ents"]),))
+
+
+def test_in_a_file_of_spans_a_text_with_a_class_may_have_no_ents(tmp_path: Path) -> None:
+    none = [{"text": "a", "ents": [], **more} for more in ({"label": "x"}, {"labels": ["x"]})]
+    lines = [json.dumps(each) for each in (*none, {**SPACY, "label": "x"})]
+    assert kind_of_lines(lines) == "jsonl-spans"
+    for line in lines[:2]:
+        assert record(tmp_path, line, format="jsonl-spans") == Document("a", (), ("x",))
+
+
 def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
     keys = ["text", "a\x9bb", *(f"{n}" * 3000 for n in range(20))]
     line = json.dumps(dict.fromkeys(keys, "x"))
