@@ -22,9 +22,9 @@ from typing import Any
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.json_records import (
+    RecordTexts,
     as_record,
     columns_of_tokens,
-    numbered_texts,
     tags_of_tokens,
     text_of_tokens,
     value_of_token,
@@ -68,21 +68,22 @@ class _Bad(Exception):
 def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
     """The records of a file, each as what its keys say."""
     passed_over = 0  # records that an annotator rejected: data, but no examples
-    for found in numbered_texts(source):
-        if not found.text.strip():
+    texts = RecordTexts(source)
+    for number, line in texts:
+        if not line.strip():
             continue
         try:
-            record = _parse(found.text)
+            record = _parse(line)
             if record.get("answer") in _REFUSED and not reading.with_refused:
                 passed_over += 1
                 continue
-            item = _item(record, source.name, found.line, reading)
+            item = _item(record, source.name, number, reading)
         # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
-            if found.number is not None:  # the line alone does not say which one
-                problem = f"record {found.number:,}: {problem}"
-            reading.refuse(source.name, found.line, problem)
+            if (which := texts.number_on_line()) is not None:  # the line alone does not say it
+                problem = f"record {which:,}: {problem}"
+            reading.refuse(source.name, number, problem)
             continue
         yield item
     if passed_over:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
+from tagkit.corpus.formats.json_records import RecordTexts
 from tagkit.corpus.formats.jsonl import read_jsonl
 from tagkit.corpus.formats.jsonl_keys import OWN_KEYS, kind_of_lines
 from tagkit.corpus.formats.jsonl_writers import (
@@ -245,6 +246,25 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, message: str) -> None:
     told = refusal(tmp_path / "a.jsonl", f"\n{line}\n", read_jsonl)
     assert told == f"a.jsonl:2: {message}"
+
+
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_only_of_a_record_that_cannot_be_read_it_is_asked_whether_it_shares_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank: str
+) -> None:
+    asked: list[int] = []
+    ask = RecordTexts.number_on_line
+
+    def counted(texts: RecordTexts) -> int | None:
+        asked.append(1)
+        return ask(texts)
+
+    monkeypatch.setattr(RecordTexts, "number_on_line", counted)
+    good = '{"text": "a", "label": "x"}'
+    (tmp_path / "a.json").write_text(f"[{good},{blank}{good},{blank}{{}},{blank}{good}]", "utf-8")
+    errors: list[FormatError] = []
+    found = read(tmp_path / "a.json", read_jsonl, format="jsonl-texts", on_error=errors.append)
+    assert (len(found), len(errors), len(asked)) == (3, 1, 1)
 
 
 LABEL_STUDIO = '{"id": 1, "data": {"text": "To Oslo"}, "annotations": [], "predictions": []}'
