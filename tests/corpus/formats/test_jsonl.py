@@ -22,7 +22,7 @@ from tagkit.corpus.formats.jsonl_writers import (
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FileError, FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
 
 
@@ -297,6 +297,28 @@ def test_an_export_of_label_studio_names_the_formats_that_can_be_read(tmp_path: 
     )
     found = recognise_lines("a.json", [f"[{LABEL_STUDIO}]"], "a.json", raw=False)
     assert found.why == "its name; no text or tokens in its first record"
+
+
+@pytest.mark.parametrize("format", ["jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts"])
+@pytest.mark.parametrize(
+    ("content", "which"),
+    [
+        (f"{LABEL_STUDIO}\n{LABEL_STUDIO}\n", ""),
+        (f"[{LABEL_STUDIO}, {LABEL_STUDIO}]", "record 1: "),
+    ],
+)
+def test_an_export_of_label_studio_is_one_error_whatever_its_records(
+    tmp_path: Path, format: str, content: str, which: str
+) -> None:
+    (tmp_path / "a.json").write_text(content, "utf-8")
+    errors: list[FormatError] = []
+    with pytest.raises(FileError) as caught:
+        read(tmp_path / "a.json", read_jsonl, format=format, on_error=errors.append)
+    assert (caught.value.line, errors) == (1, [])
+    assert caught.value.problem == (
+        f"{which}expected a text (sentence, content), found the keys id, data, annotations, "
+        "predictions. Export from Label Studio as CONLL2003, or texts with classes as CSV"
+    )
 
 
 def test_spans_of_label_studio_have_a_list_of_one_label(tmp_path: Path) -> None:
