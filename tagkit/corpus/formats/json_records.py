@@ -8,8 +8,7 @@ Of either kind, a record is an object, or spaCy's pair of a text and an object:
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import chain, islice
 from typing import Any
 
 from tagkit.corpus.formats.source import Source
@@ -21,21 +20,6 @@ _SHOWN = 40  # characters of a list that a message quotes
 _DECODER = json.JSONDecoder()
 
 Place = tuple[int, int]  # start and end, in code points
-
-
-@dataclass(frozen=True, slots=True)
-class RecordText:
-    """The JSON text of a record.
-
-    Attributes:
-        text: the JSON text.
-        line: number of its first line.
-        number: of the record, from 1, where another one begins on the same line; else None.
-    """
-
-    text: str
-    line: int
-    number: int | None = None
 
 
 def as_record(value: Any) -> dict[str, Any] | None:
@@ -61,41 +45,63 @@ def texts_of(lines: Sequence[str]) -> Iterator[str]:
         yield from lines
         return
     try:
-        for element in _elements("\n".join(lines), ""):
-            yield element.text
+        text = "\n".join(lines)
+        for _, begin, end in _elements(text, ""):
+            yield text[begin:end]
     except FormatError:
         return
 
 
-def numbered_texts(source: Source) -> Iterator[RecordText]:
-    """The text of each record, and where it is.
+class RecordTexts:
+    """The text of each record of a file, with the number of its first line."""
 
-    Raises:
-        FormatError: the file is one list, and breaks off or is no JSON; what follows cannot be
-            read, as nothing shows where the next record begins.
-    """
-    # Looking for the first record is no reason to wait for more of a pipe than has come.
-    if not begins_list(source.beginning(waiting=False)):
-        for line, record in source.numbered():
-            yield RecordText(record, line)
-        return
-    text = "\n".join(chain.from_iterable(source.pieces()))
-    # All has been read, so nobody need be answered before the next record is.
-    source.drained = False
-    yield from _elements(text, source.name)
+    def __init__(self, source: Source) -> None:
+        """Read nothing yet."""
+        self._source = source
+        self._list = ""  # the whole text of a file that is one list
+        # Number of the record of a list that was last read, whether the one before begins on the
+        # same line, and its start and end.
+        self._last: tuple[int, bool, int, int] | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Read the file, once.
+
+        Raises:
+            FormatError: the file is one list, and breaks off or is no JSON; what follows cannot be
+                read, as nothing shows where the next record begins.
+        """
+        # Looking for the first record is no reason to wait for more of a pipe than has come.
+        if not begins_list(self._source.beginning(waiting=False)):
+            yield from self._source.numbered()
+            return
+        self._list = text = "\n".join(chain.from_iterable(self._source.pieces()))
+        # All has been read, so nobody need be answered before the next record is.
+        self._source.drained = False
+        before = 0  # line of the record before
+        for number, (line, begin, end) in enumerate(_elements(text, self._source.name), 1):
+            self._last = number, line == before, begin, end
+            yield line, text[begin:end]
+            before = line
+
+    def number_on_line(self) -> int | None:
+        """The number of the record last read, from 1; None where no other begins on its line."""
+        # Asked for where a record cannot be read: of each record it would take a sixth of the time.
+        if self._last is None:
+            return None
+        number, follows, begin, end = self._last
+        return number if follows or _has_next_on_line(self._list, begin, end) else None
 
 
-def _elements(text: str, name: str) -> Iterator[RecordText]:
-    """The elements of a list.
+def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
+    """The elements of a list: the number of the first line, the start and the end of each.
 
     Raises:
         FormatError: there is something else.
     """
     at = text.index("[") + 1
     line, done = 1, 0  # number of the line, and up to where lines are counted
-    before = 0  # line of the element before
-    for number in count(1):
-        first = number == 1
+    first = True
+    while True:
         begin = _after_blanks(text, at)
         comma = text.startswith(",", begin)
         if comma and not first:
@@ -116,9 +122,8 @@ def _elements(text: str, name: str) -> Iterator[RecordText]:
             raise FormatError(
                 name, line, f"expected the next record of a JSON list, found {rest}: {why}"
             ) from None
-        shares = line == before or _has_next_on_line(text, begin, at)
-        yield RecordText(text[begin:at], line, number if shares else None)
-        before = line
+        first = False
+        yield line, begin, at
 
 
 def _has_next_on_line(text: str, begin: int, end: int) -> bool:

@@ -22,9 +22,9 @@ from typing import Any
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.json_records import (
+    RecordTexts,
     as_record,
     columns_of_tokens,
-    numbered_texts,
     tags_of_tokens,
     text_of_tokens,
     value_of_token,
@@ -45,7 +45,7 @@ from tagkit.corpus.formats.jsonl_keys import (
 )
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import shorten
+from tagkit.errors import FileError, shorten
 from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
 from tagkit.wording import listed
@@ -65,24 +65,35 @@ class _Bad(Exception):
     """What is wrong with a record."""
 
 
+class _BadFile(_Bad):
+    """What is wrong with a record, and with all others of its file."""
+
+
 def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
-    """The records of a file, each as what its keys say."""
+    """The records of a file, each as what its keys say.
+
+    Raises:
+        FileError: a record shows that the file is of a kind that cannot be read.
+    """
     passed_over = 0  # records that an annotator rejected: data, but no examples
-    for found in numbered_texts(source):
-        if not found.text.strip():
+    texts = RecordTexts(source)
+    for number, line in texts:
+        if not line.strip():
             continue
         try:
-            record = _parse(found.text)
+            record = _parse(line)
             if record.get("answer") in _REFUSED and not reading.with_refused:
                 passed_over += 1
                 continue
-            item = _item(record, source.name, found.line, reading)
+            item = _item(record, source.name, number, reading)
         # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
-            if found.number is not None:  # the line alone does not say which one
-                problem = f"record {found.number:,}: {problem}"
-            reading.refuse(source.name, found.line, problem)
+            if (which := texts.number_on_line()) is not None:  # the line alone does not say it
+                problem = f"record {which:,}: {problem}"
+            if isinstance(error, _BadFile):
+                raise FileError(source.name, number, problem) from None
+            reading.refuse(source.name, number, problem)
             continue
         yield item
     if passed_over:
@@ -126,16 +137,19 @@ def _parse(line: str) -> dict[str, Any]:
 
 
 def _item(record: dict[str, Any], source: str, number: int, reading: Reading) -> Item:
+    if record.keys() >= _OF_LABEL_STUDIO and first_of(record, (*TEXT, *TOKENS)) is None:
+        raise _BadFile(
+            f"expected a {any_of(TEXT)}, found the keys {listed([*record])}. Export from Label "
+            "Studio as CONLL2003, or texts with classes as CSV"
+        )
     wanted = reading.data.format
     kind = wanted if wanted.startswith("jsonl-") else kind_of(record)
     if kind == "jsonl-tokens":
         return _sentence(record, number, reading)
     text = first_of(record, TEXT)
     if text is None:
-        found_keys = f"found the keys {listed([*record]) or 'of nothing'}"
-        if record.keys() >= _OF_LABEL_STUDIO:
-            found_keys += ". Export from Label Studio as CONLL2003, or texts with classes as CSV"
-        raise _Bad(f"expected a {any_of(TEXT)}, {found_keys}")
+        keys = listed([*record]) or "of nothing"
+        raise _Bad(f"expected a {any_of(TEXT)}, found the keys {keys}")
     if not isinstance(text, str) or not text.strip():
         raise _Bad(f"expected a text, found {_show(text)}")
     name = record.get("id", "")

@@ -22,7 +22,6 @@ TEXT = ("text", "sentence", "content")
 # "spans" is Prodigy's key, "entities" that of spaCy 2 and of doccano with relations, "ents" that of
 # spaCy's Doc.to_json, "label" and "labels" those of plain doccano.
 SPANS = ("spans", "entities", "ents", "label", "labels")
-_ALWAYS_SPANS = ("spans", "entities", "ents")
 CLASSES = ("label", "labels", "class", "category", "intent")
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
@@ -49,7 +48,7 @@ def kind_of(record: Mapping[str, Any]) -> str:
             f"expected a {any_of(TEXT)}, or {any_of(TOKENS)}, found the keys "
             f"{listed([*record]) or 'of nothing'}"
         )
-    spans = next((record[key] for key in SPANS if isinstance(record.get(key), list)), None)
+    key, spans = span_list(record)
     tags = first_of(record, TAGS)
     # Tokens of spaCy have tags of their parts of speech, whatever the spans.
     if not spans and tags is None and "ents" not in record:
@@ -58,9 +57,12 @@ def kind_of(record: Mapping[str, Any]) -> str:
         # a text in which no span was found.
         if tags is not None and not all(map(is_span_tag, tags)):
             return "jsonl-tokens"
-    # "labels" may be a list of classes too, so its elements decide.
-    named = any(key in record for key in _ALWAYS_SPANS)
-    if spans is not None and (named or _are_spans(spans)):
+    # "labels" may be a list of classes too, and "ents" names beside a class: the elements decide.
+    if key == "ents":
+        named = not any(each in record for each in (*CLASSES, "cats"))
+    else:
+        named = "spans" in record or "entities" in record
+    if spans is not None and (named or _are_spans(key, spans)):
         return "jsonl-spans"
     # A text that comes with tokens and tags is a sentence whose text is only a comment.
     return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
@@ -135,7 +137,10 @@ def first_of(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
 
 def span_list(record: Mapping[str, Any]) -> tuple[str, list[Any] | None]:
     """The key of a text's spans, and these; ("", None) where it has none."""
-    found = (key for key in SPANS if isinstance(record.get(key), list))
+    found = [key for key in SPANS if isinstance(record.get(key), list)]
+    # Beside doccano's spans, "ents" may be something else.
+    if found[:1] == ["ents"]:
+        found.sort(key=lambda key: not _are_spans(key, record[key]))
     return next(((key, record[key]) for key in found), ("", None))
 
 
@@ -194,5 +199,7 @@ def _first_key(record: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
     yield from [key for key in keys if key in record][:1]
 
 
-def _are_spans(values: list[Any]) -> bool:
-    return any(isinstance(value, (list, dict)) for value in values)
+def _are_spans(key: str, values: list[Any]) -> bool:
+    # spaCy writes objects; lists under "ents" may be anything.
+    kinds = dict if key == "ents" else (list, dict)
+    return any(isinstance(value, kinds) for value in values)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
+from tagkit.corpus.formats.json_records import RecordTexts
 from tagkit.corpus.formats.jsonl import read_jsonl
 from tagkit.corpus.formats.jsonl_keys import OWN_KEYS, kind_of_lines
 from tagkit.corpus.formats.jsonl_writers import (
@@ -21,7 +22,7 @@ from tagkit.corpus.formats.jsonl_writers import (
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FileError, FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
 
 
@@ -247,6 +248,25 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, messag
     assert told == f"a.jsonl:2: {message}"
 
 
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_only_of_a_record_that_cannot_be_read_it_is_asked_whether_it_shares_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank: str
+) -> None:
+    asked: list[int] = []
+    ask = RecordTexts.number_on_line
+
+    def counted(texts: RecordTexts) -> int | None:
+        asked.append(1)
+        return ask(texts)
+
+    monkeypatch.setattr(RecordTexts, "number_on_line", counted)
+    good = '{"text": "a", "label": "x"}'
+    (tmp_path / "a.json").write_text(f"[{good},{blank}{good},{blank}{{}},{blank}{good}]", "utf-8")
+    errors: list[FormatError] = []
+    found = read(tmp_path / "a.json", read_jsonl, format="jsonl-texts", on_error=errors.append)
+    assert (len(found), len(errors), len(asked)) == (3, 1, 1)
+
+
 LABEL_STUDIO = '{"id": 1, "data": {"text": "To Oslo"}, "annotations": [], "predictions": []}'
 
 
@@ -279,6 +299,28 @@ def test_an_export_of_label_studio_names_the_formats_that_can_be_read(tmp_path: 
     assert found.why == "its name; no text or tokens in its first record"
 
 
+@pytest.mark.parametrize("format", ["jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts"])
+@pytest.mark.parametrize(
+    ("content", "which"),
+    [
+        (f"{LABEL_STUDIO}\n{LABEL_STUDIO}\n", ""),
+        (f"[{LABEL_STUDIO}, {LABEL_STUDIO}]", "record 1: "),
+    ],
+)
+def test_an_export_of_label_studio_is_one_error_whatever_its_records(
+    tmp_path: Path, format: str, content: str, which: str
+) -> None:
+    (tmp_path / "a.json").write_text(content, "utf-8")
+    errors: list[FormatError] = []
+    with pytest.raises(FileError) as caught:
+        read(tmp_path / "a.json", read_jsonl, format=format, on_error=errors.append)
+    assert (caught.value.line, errors) == (1, [])
+    assert caught.value.problem == (
+        f"{which}expected a text (sentence, content), found the keys id, data, annotations, "
+        "predictions. Export from Label Studio as CONLL2003, or texts with classes as CSV"
+    )
+
+
 def test_spans_of_label_studio_have_a_list_of_one_label(tmp_path: Path) -> None:
     span = '{"start": 3, "end": 7, "text": "Oslo", "labels": ["LOC"]}'
     line = f'{{"text": "To Oslo", "label": [{span}], "annotator": 1}}'
@@ -306,6 +348,45 @@ def test_a_document_of_spacy_is_a_text_with_the_spans_of_its_entities(tmp_path: 
         line = json.dumps(written)
         assert kind_of_lines([line]) == "jsonl-spans"
         assert record(tmp_path, line) == expected
+
+
+SPACY = {"text": "To Oslo", "ents": [{"start": 3, "end": 7, "label": "LOC"}]}
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        # Names or nothing beside a class are no spans, and are kept as all other keys are.
+        ({"ents": ["Oslo"], "label": "x"}, Document("To Oslo", None, ("x",))),
+        ({"ents": [], "label": "x"}, Document("To Oslo", None, ("x",))),
+        ({"ents": [["Oslo", "LOC"]], "intent": "x"}, Document("To Oslo", None, ("x",))),
+        ({"ents": [], "cats": {"x": 1.0}}, Document("To Oslo", None, ("x",))),
+        # Objects are, with a class too.
+        ({**SPACY, "label": "x"}, Document("To Oslo", OSLO, ("x",))),
+        ({**SPACY, "labels": ["x", "y"]}, Document("To Oslo", OSLO, ("x", "y"))),
+        # doccano's spans are read, whatever has the name beside them.
+        ({"ents": ["Oslo"], "label": [[3, 7, "LOC"]]}, Document("To Oslo", OSLO)),
+        ({"ents": [], "labels": [[3, 7, "LOC"]]}, Document("To Oslo", OSLO)),
+    ],
+)
+def test_ents_are_spans_if_they_are_objects_or_there_is_no_class(
+    tmp_path: Path, written: dict[str, Any], expected: Document
+) -> None:
+    line = json.dumps({"text": "To Oslo", **written})
+    assert kind_of_lines([line]) == ("jsonl-texts" if expected.spans is None else "jsonl-spans")
+    assert record(tmp_path, line) == expected
+    source = Source(str(tmp_path / "a.jsonl"), "utf-8")
+    (whole,) = read_jsonl(source, Reading(DataConfig(), with_extra=True))
+    kept = tuple(each for each in whole.extra if each[0] == "ents")
+    assert kept == (() if written["ents"] == SPACY["ents"] else (("ents", written["ents"]),))
+
+
+def test_in_a_file_of_spans_a_text_with_a_class_may_have_no_ents(tmp_path: Path) -> None:
+    none = [{"text": "a", "ents": [], **more} for more in ({"label": "x"}, {"labels": ["x"]})]
+    lines = [json.dumps(each) for each in (*none, {**SPACY, "label": "x"})]
+    assert kind_of_lines(lines) == "jsonl-spans"
+    for line in lines[:2]:
+        assert record(tmp_path, line, format="jsonl-spans") == Document("a", (), ("x",))
 
 
 def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
