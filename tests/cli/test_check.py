@@ -29,3 +29,15 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     assert refused.err.splitlines(keepends=True)[-1] == (
         f"error: {bad}: is an input, and would be lost; name another file\n"
     )
+
+
+def test_what_a_reader_notes_names_the_options_as_they_are_typed(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "opinions.csv"
+    rows = ("Das war gut,positiv", "Das war schlecht,negativ") * 4
+    path.write_text("\n".join(("Kommentar,Stimmung", *rows)) + "\n", encoding="utf-8")
+    ended = tagkit("check", path)
+    assert ended.code == 0
+    said = " ".join(ended.out.split())
+    assert "If it names the columns, say so: --set data.header=yes" in said

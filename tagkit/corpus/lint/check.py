@@ -137,7 +137,7 @@ def _of_reader(path: str, note: str) -> Finding:
     line = re.match(re.escape(path) + r":(\d+): ", note)
     if line is None:
         return Finding("note", "reader", path, note.removeprefix(f"{path}: "))
-    return Finding("note", "reader", path, note[line.end() :], 1, (int(line[1]),))
+    return Finding("note", "reader", path, note.removeprefix(line[0]), 1, (int(line[1]),))
 
 
 def _unreadable(path: str, error: TagkitError) -> Finding:
