@@ -56,7 +56,7 @@ def check_probability(name: str, value: Any) -> None:
         raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
 
 
-def listed(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
+def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
     """The sentences of a call, which are read more than once.
 
     Raises:

@@ -24,8 +24,8 @@ from tagkit.inference.arguments import (
     check_probability,
     check_split,
     check_stretches,
+    checked_sentences,
     ignore,
-    listed,
 )
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
@@ -140,7 +140,7 @@ class SentencePredictor:
                 one of `sentences` is not a Sentence.
         """
         check_annotates(self.task)
-        sentences = listed(sentences)
+        sentences = checked_sentences(sentences)
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
         for name, value in (("threshold", threshold), ("min_confidence", min_confidence)):
@@ -237,7 +237,7 @@ class SentencePredictor:
         """
         if not self.task.gives.tags or self.config.data.tag_columns:
             raise DataError("expected a model of one tag column")
-        sentences = listed(sentences)
+        sentences = checked_sentences(sentences)
         check_stretches(sentences, stretches)
         check_count("batch_size", batch_size)
         context, task = self._context, self.task

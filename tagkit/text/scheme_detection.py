@@ -3,8 +3,8 @@
 `judge` decides and never raises, so that `tagkit check` can report all that is wrong; `scheme_of`
 asks it and refuses what cannot be trained on or scored. The rules:
 
-1. A scheme that is named (data.scheme) is taken; but "iobes", as which version 0.1 knew BMES too,
-   is that where it fits better.
+1. A scheme that is named (data.scheme) is taken. Version 0.1 called BMES "iobes" too, so this name
+   means BMES where BMES fits better.
 2. Tags without prefixes are plain labels; a few of them among tags of spans are mistakes.
 3. Of the span schemes the one that forbids the fewest transitions of the corpus is taken; of
    several that forbid equally few, the expected one (that of train, for dev), else IOB2.

@@ -393,9 +393,9 @@ def test_values_that_json_would_read_as_annotation_are_left_out_and_said(tmp_pat
 
 
 def test_numbers_that_json_does_not_have_are_written_as_null_and_said(tmp_path: Path) -> None:
-    line = '{"text": "a", "label": "x", "score": NaN, "size": 1e999, "n": 1.5}\n'
+    line = '{"text": "a", "label": "x", "score": NaN, "size": [{"x": [1e999]}], "n": 1.5}\n'
     written, notes = convert(tmp_path, line, "jsonl-texts", name="a.jsonl")
-    others = {"score": None, "size": None, "n": 1.5}
+    others = {"score": None, "size": [{"x": [None]}], "n": 1.5}
     assert json.loads(written) == {"text": "a", "label": "x", **others}
     assert notes == [
         f"JSON has no infinity and no NaN: those of '{name}' are written as null"

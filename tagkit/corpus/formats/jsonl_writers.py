@@ -7,6 +7,7 @@ beginning, the rest at the end.
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from tagkit.corpus.formats.jsonl import reads_alike
@@ -108,7 +109,7 @@ def with_extra(
     for key, value in extra:
         if value is None and key in OWN_KEYS:  # it says nothing, as when it is not there
             continue
-        if isinstance(value, float) and not math.isfinite(value):
+        if not _is_finite(value):
             note(f"JSON has no infinity and no NaN: those of {shorten(key)} are written as null")
         if key in others:
             note(f"JSON Lines hold one value of a name: of {shorten(key)} the last one is kept")
@@ -121,6 +122,18 @@ def with_extra(
     first = {"id": others["id"]} if "id" in others else {}
     # `others` first, whose values give way to those of the record; `record` decides on the order.
     return {**first, **record, **others, **record, **first}
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether JSON has a name for each number in a value."""
+    values = [value]
+    while values:  # level by level: a program's values may be nested deeply
+        if any(isinstance(each, float) and not math.isfinite(each) for each in values):
+            return False
+        inner = (each.values() if isinstance(each, dict) else each
+                 for each in values if isinstance(each, list | dict))  # fmt: skip
+        values = [*chain.from_iterable(inner)]
+    return True
 
 
 def _is_passed_over(key: str, value: Any, record: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -213,15 +214,21 @@ def test_words_are_counted_as_they_are_looked_up(tmp_path: Path, lowercase: str)
     assert finding.sentence.startswith("only 2 of 5 training words (40 %) have")
 
 
+def files_of_classes(folder: Path, **classes: Sequence[str]) -> dict[str, str]:
+    """Files of texts with these classes, by the options that name them."""
+    files = {}
+    for name, labels in classes.items():
+        path = folder / f"{name}.tsv"
+        lines = [f"{label}\ta text of {n} {name}\n" for n, label in enumerate(labels)]
+        path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
+        files[f"data.{name}_file"] = str(path)
+    return files
+
+
 def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
     rows = {"train": ["tea"] * 12 + ["sport"] * 9, "dev": ["tea"] * 5 + ["cake"] * 2}
-    flags = {}
-    for name, classes in rows.items():
-        path = tmp_path / f"{name}.tsv"
-        lines = [f"{label}\ta text of {number} {name}\n" for number, label in enumerate(classes)]
-        path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
-        flags[f"data.{name}_file"] = str(path)
-    assert [finding.sentence for finding in of_files(task="classify", **flags)] == [
+    files = files_of_classes(tmp_path, **rows)
+    assert [finding.sentence for finding in of_files(task="classify", **files)] == [
         "dev has 1 class that train lacks, so that the model cannot predict it: cake (2)",
         "train has 1 class with fewer than 10 examples: sport (9)",
     ]
@@ -229,13 +236,7 @@ def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
 
 def of_classes(folder: Path, *overrides: str, **classes: str) -> list[tuple[str, str]]:
     """What is said of files of texts whose classes are the letters."""
-    flags = {}
-    for name, letters in classes.items():
-        path = folder / f"{name}.tsv"
-        lines = [f"{letter}\ta text of {n} {name}\n" for n, letter in enumerate(letters)]
-        path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
-        flags[f"data.{name}_file"] = str(path)
-    return said(of_files(*overrides, task="classify", **flags))
+    return said(of_files(*overrides, task="classify", **files_of_classes(folder, **classes)))
 
 
 def test_a_class_that_may_be_the_name_of_its_column_is_not_called_rare(tmp_path: Path) -> None:
