@@ -134,7 +134,8 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     assert sorted(tagkit.__all__) == [
         "Alternative", "Analysis", "Audit", "BundleError", "Calibrated", "CheckpointError",
         "ClassReport", "Config", "ConfigError", "DataError", "DeviceError", "Document", "Doubt",
-        "Epoch", "Finding", "FormatError", "Interrupted", "JointReport", "LabelScore", "Listener",
+        "Epoch", "FileError", "Finding", "FormatError", "Interrupted", "JointReport", "LabelScore",
+        "Listener",
         "Prediction", "Predictor", "Report", "Score", "Sentence", "SetReport", "Span",
         "SpanErrors", "System", "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken",
         "TagkitError", "TextSets", "TextSpan", "Trained", "TrainedSeeds", "TrainingError",

@@ -63,7 +63,8 @@ class Progress(WithBar, Listener):
         criterion = prepared.criterion
         self._measure, self._metric = criterion.name, criterion.key
         columns = {**criterion.beside, **description.columns}
-        columns.pop(criterion.key, None)  # it has the column of the criterion
+        if criterion.part is not None:
+            columns.pop(criterion.part, None)  # it has the column of the criterion
         self._columns = columns
         self._factor = 100 if description.shares else 1
         note("")

@@ -16,6 +16,10 @@ _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
 # Of byte pairs none is rare and none is unknown. Taggers read them beside their words.
 _OF_RARE_WORDS = Needs("data.unit", but=("bpe",), exempt=TAGS)
+# Of a model that training starts from, words may be known that occur once in the corpus.
+_OF_SINGLE_WORDS = Needs(
+    "embeddings.min_count", (1,), alternative=Needs("train.init_from", but=("",))
+)
 
 
 class EmbeddingsConfig(Section):
@@ -64,7 +68,7 @@ class EmbeddingsConfig(Section):
         Option(
             "Probability that a word seen once is replaced by the unknown word.",
             tasks=LABELS,
-            needs=_OF_RARE_WORDS,
+            needs=(_OF_RARE_WORDS, _OF_SINGLE_WORDS),
         ),
     ] = 0.5
     # Gal and Ghahramani 2016. Characters and affixes of the word are kept.

@@ -18,6 +18,8 @@ _TWO_DIRECTIONS = (
     Needs("encoder.bidirectional", (True,), alternative=_WITH_CHARACTERS),
     Needs("encoder.cell", but=("transformer",), alternative=_WITH_CHARACTERS),
 )
+# A stream gives each step so many units; lines and labelled sentences differ in length.
+_NOT_IN_STREAMS = Needs("data.context", ("line",), exempt=LABELS)
 
 
 class TrainConfig(Section):
@@ -107,11 +109,16 @@ class TrainConfig(Section):
     # The defaults that are "auto" follow from the size of the corpus: `training/defaults.py`.
     batch_size: Annotated[
         Auto | Annotated[int, Field(ge=1)],
-        Option("Sentences per batch; auto: 4 to 32 by the size of the corpus."),
+        Option(
+            "Sentences per batch; auto: 4 to 32 by the size of the corpus.",
+            needs=Needs("train.batch_tokens", (0,)),
+        ),
     ] = "auto"
     # Sentences differ in length: a limit on tokens keeps the memory of a batch level.
     batch_tokens: Annotated[
-        int, Field(ge=0), Option("Tokens per batch, padding included; 0 to use batch_size.")
+        int,
+        Field(ge=0),
+        Option("Tokens per batch, padding included; 0 to use batch_size.", needs=_NOT_IN_STREAMS),
     ] = 0
     # A linear or cosine schedule falls towards the last epoch, so that a resumed run with another
     # max_epochs is not the run that it would have been; to train on is worth that.

@@ -111,6 +111,7 @@ def write(
     Raises:
         DataError: the output exists or cannot be written, or there are no records.
         FormatError: a record that the format cannot hold.
+        ConfigError: there is no such scheme.
     """
     output = path_text(path, "path")
     _check_place(output, (), force=force)

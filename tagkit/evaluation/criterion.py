@@ -36,8 +36,9 @@ class Criterion:
         key: value of `train.metric`.
         name: for people.
         of_report: its value on a report, 0 to 1; for a loss, which no report has, the headline.
+        part: its name in `dev_scores` of history.jsonl; None where it is not among them.
         label: the label whose F1 it is; None of any other number.
-        of_classes: whether that is a class, and no label of tokens.
+        label_kind: what that label is; None without one.
         beside: heads of columns of the usual headlines, by their names in history.jsonl, where
             another number was chosen, such as their mean.
     """
@@ -45,8 +46,9 @@ class Criterion:
     key: str
     name: str
     of_report: Callable[[Report], float]
+    part: str | None = None
     label: str | None = None
-    of_classes: bool = False
+    label_kind: Kind | None = None
     beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -115,7 +117,7 @@ def find_column_criterion(metric: str, names: Mapping[str, str], usual: str) -> 
     if metric in (AUTO, LOSS):
         return Criterion(metric, LOSS if metric == LOSS else usual, _headline)
     if metric in names:
-        return Criterion(metric, names[metric], _part(metric))
+        return Criterion(metric, names[metric], _part(metric), part=metric)
     raise DataError(
         Message(
             Setting("train.metric", clipped(metric)),
@@ -140,21 +142,22 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
     Raises:
         DataError: one of them lacks it.
     """
-    if criterion.label is None:
+    kind = criterion.label_kind
+    if criterion.label is None or kind is None:
         return
+    word = "class" if kind.of_texts else "type" if kind is Kind.SPANS else "label"
     for split in (corpus.train, corpus.dev):
-        labels: Collection[str] = split.classes() if criterion.of_classes else split.labels()
+        labels: Collection[str] = split.classes() if kind.of_texts else split.labels()
         if criterion.label not in labels:
             given = Setting("train.metric", clipped(criterion.key))
             there = listed(sorted(label or _BARE for label in labels)) or "none"
             if not criterion.label and criterion.key.endswith(_OF_LABEL):  # not f1:_
-                kind = "class" if criterion.of_classes else "label"
                 raise DataError(
-                    Message(given, f": expected a {kind} behind the colon; there are: {there}")
+                    Message(given, f": expected a {word} behind the colon; there are: {there}")
                 )
-            what = "text has the class" if criterion.of_classes else "token has the label"
+            holder = "text" if kind.of_texts else "span" if kind is Kind.SPANS else "token"
             shown = shorten(criterion.label or _BARE)
-            found = f": no {what} {shown} in {split.path}; there are: {there}"
+            found = f": no {holder} has the {word} {shown} in {split.path}; there are: {there}"
             raise DataError(Message(given, found))
 
 
@@ -172,7 +175,7 @@ def _criteria(
         for each in metrics_of(kind):
             key = history_key(each, kind)
             others = {name: head for name, head in beside.items() if name != key}
-            yield key, Criterion(metric, of + each.name, _part(key), beside=others)
+            yield key, Criterion(metric, of + each.name, _part(key), part=key, beside=others)
         _, found, label = metric.partition(_OF_LABEL)
         if found:
             prefix = CLASS_PREFIX if kind.of_texts else ""
@@ -184,7 +187,7 @@ def _criteria(
                     f"{of}F1 of {clipped(label, _MAX_LABEL)}",
                     _label_f1(own, of_classes=kind.of_texts),
                     label=own,
-                    of_classes=kind.of_texts,
+                    label_kind=kind,
                     beside=beside,
                 ),
             )

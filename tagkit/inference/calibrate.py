@@ -119,6 +119,7 @@ def calibrate(
         DataError: the file cannot be read, holds labels of another kind than the model's, not one
             prediction for it is right, or all are, and the model has an earlier calibration.
         ConfigError: an option is unknown or has a wrong value.
+        DeviceError: the device cannot be used.
     """
     data, path = data_options(options), path_text(dev, "dev")
     folder = find_bundle(model_path(model))

@@ -57,6 +57,8 @@ def evaluate(
     Raises:
         DataError: gold and predicted words differ, or the labels are not of the same kind.
         ConfigError: an option is unknown or has a wrong value.
+        BundleError: there is no such model, or it cannot be used.
+        DeviceError: the device cannot be used.
     """
     if cache is not None and model is None:
         raise DataError("cache: is for a model, found predictions")
@@ -100,6 +102,8 @@ def analyse(
     Raises:
         DataError: gold and predicted words differ, or an analysis has no meaning for the labels.
         ConfigError: an option is unknown or has a wrong value.
+        BundleError: there is no such model, or it cannot be used.
+        DeviceError: the device cannot be used.
     """
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
     if analyses is not None and not isinstance(analyses, str):

@@ -59,6 +59,8 @@ def evaluate_sets(
     Raises:
         DataError: the file cannot be read, or the model has no sets of this coverage.
         ConfigError: an option is unknown or has a wrong value.
+        BundleError: there is no such model, or it cannot be used.
+        DeviceError: the device cannot be used.
     """
     data, path = data_options(options), path_text(gold, "gold")
     predictor = model if isinstance(model, Predictor) else load(model, device)

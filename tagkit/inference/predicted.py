@@ -70,9 +70,13 @@ def gold_text(predictor: Predictor, split: Split, file: str) -> str | None:
         file: that it was read from, perhaps as a part of it.
 
     Returns:
-        None where `predicted_text` has them beside the predictions.
+        None where `predicted_text` has them beside the predictions, and of a task whose corpora
+        have none.
     """
-    if not predictor.task.gives.tags:
+    task = predictor.task
+    if not (task.needs.tags or task.needs.classes):
+        return None
+    if not task.gives.tags:
         documents = [_document(sentence, split) for sentence in split.sentences]
         json = FORMATS["jsonl-texts"]
         try:

@@ -306,7 +306,8 @@ class Predictor(SentencePredictor):
             coverage: share of sets that hold the right answer, 0.5 to 0.99, on texts like those
                 that the model was calibrated with by `tagkit calibrate`.
             batch_size: maximum number of sentences in a batch.
-            options: the others of `predict`, for the answers that the sets stand beside.
+            options: the others of `predict`, for the answers that the sets stand beside, but for
+                `min_confidence`: a set also has answers that are improbable.
 
         Returns:
             The prediction for one text with a set for each of its sentences, or a list of such
@@ -314,7 +315,8 @@ class Predictor(SentencePredictor):
 
         Raises:
             DataError: the model has no sets, it is not calibrated, its calibration corpus is too
-                small for the coverage, or an input cannot be read, as for `predict`.
+                small for the coverage, `min_confidence` is given, or an input cannot be read, as
+                for `predict`.
         """
         require_sets(self, coverage)  # before the work
         refuse_removal(options.get("min_confidence"))

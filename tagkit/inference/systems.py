@@ -60,6 +60,8 @@ def compare(
         DataError: gold and predicted words differ, the systems have labels of different kinds, or
             there is none.
         ConfigError: an option is unknown or has a wrong value.
+        BundleError: there is no such model, or it cannot be used.
+        DeviceError: the device cannot be used.
     """
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
     if (preds is None) == (models is None):

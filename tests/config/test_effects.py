@@ -117,6 +117,13 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["train.average_patience=2"],
          'train.average_patience = 2: has no effect with train.averaging = "running"; leave it '
          "out"),
+        (["train.batch_size=4", "train.batch_tokens=200"],
+         "train.batch_size = 4: has no effect with train.batch_tokens = 200; leave it out"),
+        (["task=language-model", "train.batch_tokens=200"],
+         'train.batch_tokens = 200: has no effect with data.context = "stream"; leave it out'),
+        (["embeddings.min_count=2", "embeddings.singleton_dropout=0.1"],
+         "embeddings.singleton_dropout = 0.1: has no effect with embeddings.min_count = 2 and "
+         'train.init_from = ""; leave it out'),
         (["train.momentum=0.5"],
          'train.momentum = 0.5: has no effect with train.optimizer = "adam"; leave it out'),
         (["train.anneal_factor=0.1"],
@@ -172,7 +179,11 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["task=classify", "head.hidden=[5]", "head.activation=tanh", "head.threshold=0.2"],
         ["task=both", "head.class_loss=2.0", "head.kind=softmax", "head.pooling=max"],
         ["embeddings.feature_dim=5", "data.feature_columns=[1]"],
-        ["data.unit=bpe", "embeddings.min_count=2", "embeddings.singleton_dropout=0"],
+        ["data.unit=bpe", "embeddings.min_count=2"],
+        ["data.unit=bpe", "embeddings.singleton_dropout=0"],
+        ["train.init_from=m", "embeddings.min_count=2", "embeddings.singleton_dropout=0"],
+        ["task=language-model", "data.context=line", "train.batch_tokens=200"],
+        ["train.batch_tokens=200", "train.batch_size=32"],  # as a model's config.toml has it
         ["task=both", "data.unit=bpe", "embeddings.min_count=2"],
         ["task=classify", "data.unit=character", "embeddings.min_count=2"],
         # The other model decides on these sizes.

@@ -139,3 +139,11 @@ def test_the_commands_know_it(tmp_path: Path) -> None:
     shown = run("eval", model, files["data.test_file"], "--json")
     assert json.loads(shown.splitlines()[-1])["sentences"] == 20
     assert "exact" in run("eval", model, files["data.test_file"])
+
+    # A part of train is dev: no file has gold labels of it, and the run needs none.
+    run(
+        "train", "--task", "capitals", "--train", files["data.train_file"],
+        "--set", "train.max_epochs=1", "-o", str(tmp_path / "split"),
+    )  # fmt: skip
+    assert (tmp_path / "split" / "dev.pred").exists()
+    assert not (tmp_path / "split" / "dev.gold").exists()

@@ -116,15 +116,15 @@ def split(path: str, *tags: str) -> Split:
     ("metric", "train", "dev", "message"),
     [
         ("f1:PRE", "B-PER", "B-PER",
-         "train.metric=f1:PRE: no token has the label 'PRE' in a.conll; there are: LOC, PER"),
+         "train.metric=f1:PRE: no span has the type 'PRE' in a.conll; there are: LOC, PER"),
         ("f1:PER", "B-PER", "O",
-         "train.metric=f1:PER: no token has the label 'PER' in b.conll; there are: LOC"),
+         "train.metric=f1:PER: no span has the type 'PER' in b.conll; there are: LOC"),
         ("f1:x:", "O", "O",
-         "train.metric=f1:x:: no token has the label 'x:' in a.conll; there are: LOC"),
+         "train.metric=f1:x:: no span has the type 'x:' in a.conll; there are: LOC"),
         ("f1:_", "O", "O",
-         "train.metric=f1:_: no token has the label '_' in a.conll; there are: LOC"),
+         "train.metric=f1:_: no span has the type '_' in a.conll; there are: LOC"),
         ("f1:", "O", "O",
-         "train.metric=f1:: expected a label behind the colon; there are: LOC"),
+         "train.metric=f1:: expected a type behind the colon; there are: LOC"),
     ],
 )  # fmt: skip
 def test_a_label_that_train_or_dev_lacks_is_refused(
@@ -135,6 +135,13 @@ def test_a_label_that_train_or_dev_lacks_is_refused(
         check_label(find_criterion(metric, [Kind.SPANS], ""), corpus)
     assert str(caught.value) == message
     check_label(find_criterion("f1:LOC", [Kind.SPANS], ""), corpus)
+
+
+def test_a_metric_knows_its_name_in_the_history_whatever_name_has_chosen_it() -> None:
+    assert find_criterion("accuracy", [Kind.CLASS], "").part == "class_accuracy"
+    assert find_criterion("class_accuracy", [Kind.CLASS], "").part == "class_accuracy"
+    assert find_criterion("accuracy", [Kind.SPANS], "").part == "accuracy"
+    assert find_criterion("loss", [Kind.SPANS], "").part is None
 
 
 def test_the_label_of_a_bare_prefix_is_written_as_in_reports() -> None:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiny
 
 from tagkit.cli.train_progress import Progress
+from tagkit.config import load_config
 from tagkit.evaluation.class_report import JointReport, make_class_report
 from tagkit.evaluation.metrics import (
     HEADLINES,
@@ -93,6 +95,19 @@ def test_an_epoch_has_one_column_of_the_metric_that_selects_it(
     with Progress() as shown:
         train(tiny.config(tmp_path, "train.max_epochs=1", "train.metric=whole"), shown)
     head = "epoch      loss  dev loss  dev whole sentences right  dev F1          lr  tokens/s"
+    assert head in capsys.readouterr().err.splitlines()
+
+
+def test_nor_has_one_of_classes_a_second_column(
+    toy: Metric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accuracy = METRICS["accuracy"].value
+    METRICS[toy.key] = replace(toy, kinds=toy.kinds | {Kind.CLASS}, value=accuracy)
+    options = ["task=classify", "train.max_epochs=1", "train.metric=whole", "encoder.hidden=8"]
+    files = tiny.classified(tmp_path)
+    with Progress() as shown:
+        train(load_config(None, [*options, f"output.dir={tmp_path / 'model'}"], files), shown)
+    head = "epoch      loss  dev loss  dev whole sentences right  dev acc.        lr  tokens/s"
     assert head in capsys.readouterr().err.splitlines()
 
 
