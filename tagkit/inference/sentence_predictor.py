@@ -209,7 +209,10 @@ class SentencePredictor:
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context = self._context
         return self._batches.answers(
-            sentences, batch_size, lambda _, batch: self.task.n_best(context, batch, count)
+            sentences,
+            batch_size,
+            lambda _, batch: self.task.n_best(context, batch, count),
+            f"ask for fewer than {count:,} ways to tag it, " if count > 1 else "",
         )
 
     @chosen_threads()
