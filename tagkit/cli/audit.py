@@ -124,10 +124,9 @@ def audit_command(
         ),
     ] = None,
     html: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="Also write the audit as a page for a browser. A page that exists is replaced.",
-            readable=False,
             metavar="FILE",
         ),
     ] = None,
@@ -225,7 +224,7 @@ def audit_command(
     elif has_table:
         show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
     if html is not None:
-        _write_page(html, found)
+        _write_page(Path(html), found)
     if not quiet and (weights or output or html):
         # What says how the corpus is read and a model is made of it.
         options = {
@@ -249,7 +248,7 @@ def _refuse_unused(overrides: Sequence[str]) -> None:
 
 
 def _check_places(
-    inputs: Sequence[str], places: dict[str, str | None], html: Path | None, *, force: bool
+    inputs: Sequence[str], places: dict[str, str | None], html: str | None, *, force: bool
 ) -> None:
     """Refuse a file that exists, that is an input, or that is named twice.
 
@@ -258,19 +257,25 @@ def _check_places(
         typer.BadParameter: two options name one file.
     """
     from tagkit.corpus.formats.file_sets import files_of
-    from tagkit.storage.places import refuse_input, require_name, require_place
+    from tagkit.storage.places import (
+        refuse_input,
+        require_file_name,
+        require_name,
+        require_place,
+    )
 
     read = [file for path in inputs for file in files_of(path)]
     named = {flag: path for flag, path in places.items() if path is not None}
     for flag, path in named.items():
         require_name(path, flag)
+        require_file_name(path)
         refuse_input(Path(path), read)
         require_place(Path(path), replace=force)
     if html is not None:
         from tagkit.cli.report_page import check_page
 
         check_page(html, [*map(str, read)], [])
-        named["--html"] = str(html)
+        named["--html"] = html
     flags: dict[Path, str] = {}
     for flag, path in named.items():
         other = flags.setdefault(Path(path).absolute(), flag)
@@ -287,12 +292,12 @@ def _write_page(html: Path, found: "Audit") -> None:
         write(page)
 
 
-def _say_what_next(places: Sequence[str | Path | None], options: Mapping[str, object]) -> None:
+def _say_what_next(places: Sequence[str | None], options: Mapping[str, object]) -> None:
     """Say what was written, and the command that trains with `options`, where there are some."""
     from tagkit.cli.console import note
     from tagkit.wording import as_argument
 
-    note(f"written: {' and '.join(str(path) for path in places if path)}")
+    note(f"written: {' and '.join(path for path in places if path)}")
     words = []
     for flag, given in options.items():
         for value in given if isinstance(given, list) else [given]:

@@ -60,7 +60,7 @@ def check_command(
     from tagkit.config.option import LABELS, Needs
     from tagkit.corpus.lint.check import check_files
     from tagkit.corpus.lint.repair import copies_of, write_repaired
-    from tagkit.storage.places import require_name
+    from tagkit.storage.places import require_file_name, require_name
 
     flags = {
         "data.format": input_format,
@@ -78,6 +78,8 @@ def check_command(
     copies: dict[str, Path] = {}
     if fix is not None:
         require_name(fix, "--fix")
+        if len(files) == 1:
+            require_file_name(fix)
         # Before the reading, which may take minutes: a place that cannot be written is
         # reported at once.
         copies = copies_of(files, Path(fix), force=force)

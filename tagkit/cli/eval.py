@@ -150,11 +150,10 @@ def eval_command(
     cache_theta: CacheTheta = None,
     cache_share: CacheShare = None,
     html: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="Also write the report as a page for a browser, with all analyses that have a "
             "meaning for the labels, asked for or not. A page that exists is replaced.",
-            readable=False,
             metavar="FILE",
         ),
     ] = None,

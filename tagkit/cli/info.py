@@ -26,10 +26,13 @@ def info_command(
     from tagkit.cli.messages import show_lines
     from tagkit.cli.reports import info_lines
     from tagkit.models.bundle import load_bundle
+    from tagkit.models.model_folder import find_bundle, is_last
 
     bundle = load_bundle(model)
     if as_json:
         facts = {**bundle.metadata, "config": bundle.config.model_dump(mode="json")}
         typer.echo(to_json(facts))
     else:
-        show_lines(info_lines(str(model), bundle))
+        is_unscored = is_last(find_bundle(model), model)
+        name = f"{model} (last/, as no epoch of the run has been scored)" if is_unscored else model
+        show_lines(info_lines(str(name), bundle))

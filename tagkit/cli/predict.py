@@ -46,7 +46,7 @@ def predict_command(
         typer.Argument(help="Inputs; - is standard input.", metavar="FILE", show_default="-"),
     ] = None,
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
@@ -179,7 +179,7 @@ def predict_command(
     from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
     from tagkit.storage import open_output
-    from tagkit.storage.places import refuse_inside
+    from tagkit.storage.places import refuse_inside, require_file_name
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     skips = on_bad_record == "skip"
@@ -188,20 +188,22 @@ def predict_command(
         min_confidence=min_confidence, coverage=coverage, beam=beam, max_units=max_units,
     )  # fmt: skip
     paths = files or ["-"]
-    if output == Path("-"):  # as for inputs; a file of this name is ./-
-        output = None
-    if output is not None:
+    # As for inputs; a file of this name is ./-
+    place = None if output is None or output == "-" else Path(output)
+    if place is not None:
         # Opening the output later truncates nothing, but its commit would replace an input that is
         # still being read, or a part of the model.
-        refuse_inside(output, model)
-    check_output(output, output_format, paths)
+        refuse_inside(place, model)
+    if output and not fills_files(output_format):
+        require_file_name(output)
+    check_output(place, output_format, paths)
     with ExitStack() as stack:
         # The output is opened before the model is loaded: a missing folder is reported at once.
         # A folder is made when it is written.
         write = None
         if not fills_files(output_format):
-            partial = stack.enter_context(PartialOutput(output, skips=skips))
-            opened = stack.enter_context(open_output(output, on_partial=partial.keep))
+            partial = stack.enter_context(PartialOutput(place, skips=skips))
+            opened = stack.enter_context(open_output(place, on_partial=partial.keep))
             write = partial.counting(opened)
         each = set_threads(threads)
         # Also with several workers: the style needs the model's classes, and a model that cannot be
@@ -212,7 +214,7 @@ def predict_command(
         gc.freeze()
         annotator = annotator_of(predictor, options)
         if output_format == "show" and write:
-            write = shown_by(write, output, [*predictor.labels(), *predictor.classes()])
+            write = shown_by(write, place, [*predictor.labels(), *predictor.classes()])
         if annotator.style.multi_label and output_format in ("csv", "tsv") and not (top or quiet):
             note(
                 f"{output_format} joins the classes of a text with commas, and has an empty cell "
@@ -226,7 +228,7 @@ def predict_command(
         sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
         # Text that is typed or printed on the same terminal would be mixed with the line.
         typed = "-" in paths and is_terminal(sys.stdin)
-        printed = output is None and is_terminal(sys.stdout)
+        printed = place is None and is_terminal(sys.stdout)
         shown = None
         if is_terminal(sys.stderr) and not (quiet or typed or printed):
             shown = stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
@@ -254,7 +256,7 @@ def predict_command(
         if annotator.style.row:
             # One writer for all inputs: a table has one header.
             found = chain.from_iterable(outputs)
-            write_records(found, annotator.style, output, write, reading.note)
+            write_records(found, annotator.style, place, write, reading.note)
         else:
             for lines in joined_texts(outputs, annotator.style):
                 if lines and write:

@@ -12,7 +12,13 @@ from tagkit.evaluation.html_report.page import Part, report_page, report_parts, 
 from tagkit.evaluation.html_report.stored_records import read_audit, read_curve
 from tagkit.html.page import BEGINNING
 from tagkit.storage import PACKED, open_output
-from tagkit.storage.places import refuse_input, refuse_inside, require_name, require_place
+from tagkit.storage.places import (
+    refuse_input,
+    refuse_inside,
+    require_file_name,
+    require_name,
+    require_place,
+)
 
 if TYPE_CHECKING:
     from tagkit.corpus.dataset import Split
@@ -39,7 +45,7 @@ class ReportPage:
 
     def __init__(
         self,
-        path: Path,
+        path: str,
         curve: Path | None,
         audit: Path | None,
         scored: str,
@@ -50,7 +56,7 @@ class ReportPage:
         """All that can be wrong is found before anything is scored."""
         records = [str(each) for each in (curve, audit) if each is not None]
         check_page(path, [corpus, *files, *records], models)
-        self.path = path
+        self.path = Path(path)
         self.corpus = source_name(corpus)
         self.scored = source_name(scored)
         self.others = [Part("", read_curve(curve))] if curve is not None else []
@@ -74,13 +80,15 @@ class ReportPage:
         note(f"page: {self.path}")
 
 
-def check_page(path: Path, inputs: Sequence[str], models: Sequence[Path]) -> None:
+def check_page(output: str, inputs: Sequence[str], models: Sequence[Path]) -> None:
     """Refuse a page that would take the place of an input, or of a file that is no page.
 
     Raises:
         DataError: it would, or it cannot be written.
     """
-    require_name(str(path), "--html")
+    require_name(output, "--html")
+    require_file_name(output)
+    path = Path(output)
     refuse_input(path, [Path(each) for each in inputs if each != STDIN])
     for model in models:
         refuse_inside(path, model)

@@ -21,6 +21,7 @@ from tagkit.storage import open_output
 from tagkit.storage.places import (
     refuse_folder_of_input,
     refuse_input,
+    require_file_name,
     require_name,
     require_new_folder,
     require_place,
@@ -216,6 +217,7 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
     if target.many_files and output == STDIN:
         raise DataError(f"{target.name} fills files: name a file or folder, and not -")
     if not target.many_files:
+        require_file_name(output)
         # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == STDIN else place, replace=force) as write:
             for piece in converted.pieces:

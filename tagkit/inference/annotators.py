@@ -43,5 +43,5 @@ def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotato
         if value is not None:
             needed = Setting("data.pairs", True)
             raise DataError(Message(option, " is for language models of ", needed))
-    check_annotates(predictor.task)  # before anything is read
+    check_annotates(predictor.task, predictor.config)  # before anything is read
     return Annotator(predictor, options)

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
@@ -163,14 +164,16 @@ def check_function(name: str, value: Any, taking: str) -> None:
         raise DataError(f"{name}: expected a function that takes {taking}, found {found}")
 
 
-def check_annotates(task: Task) -> None:
+def check_annotates(task: Task, config: Config) -> None:
     """Refuse sentences that are to be annotated, where the task annotates nothing.
 
     Raises:
         DataError: they are refused.
     """
     if not task.annotates:
-        raise DataError(
-            "this is a language model, which annotates nothing: tagkit generate continues a text, "
-            "and tagkit eval scores one"
+        commands = (
+            "tagkit predict continues prefixes, and tagkit eval scores pairs"
+            if config.data.pairs
+            else "tagkit generate continues a text, and tagkit eval scores one"
         )
+        raise DataError(f"this is a language model, which annotates nothing: {commands}")

@@ -86,7 +86,7 @@ def measure(
         DataError: the corpus cannot be used, or the model predicts no labels.
     """
     first = load(model, device)
-    check_annotates(first.task)
+    check_annotates(first.task, first.config)
     split = gold_split(first, path, data)
     for text in split.notes:
         note(text)

@@ -69,6 +69,7 @@ class SentenceBatches:
         sentences: Sequence[Sentence],
         batch_size: int,
         answer: Callable[[Ids, SentenceBatch], Sequence[Answer]],
+        remedy: str = "",
     ) -> list[Answer]:
         """What a function says of each sentence, in the order of the sentences.
 
@@ -78,6 +79,7 @@ class SentenceBatches:
             sentences: each with words, and the feature columns of training.
             batch_size: maximum number of sentences in a batch, or of documents.
             answer: called with the indices of a batch's sentences, and the batch.
+            remedy: against too little memory, before those that any call has.
 
         Raises:
             DataError: as for `read`.
@@ -97,7 +99,7 @@ class SentenceBatches:
                 if not is_out_of_memory(error):
                     raise
                 forget(error)
-                self._shrink(min(size, len(left)))
+                self._shrink(min(size, len(left)), remedy)
         return [found[i] for i in range(len(sentences))]
 
     def read(
@@ -119,7 +121,7 @@ class SentenceBatches:
         with self._cache() as cache:
             yield from self._read(sentences, cache, batch_size)
 
-    def _shrink(self, size: int) -> None:
+    def _shrink(self, size: int, remedy: str) -> None:
         """Let batches be half as large as those for which memory was too short.
 
         Raises:
@@ -128,7 +130,7 @@ class SentenceBatches:
         if size == 1:
             unit = "document" if self._config.encoder.context == "document" else "sentence"
             raise DeviceError(
-                f"too little memory for 1 {unit} at a time: give shorter ones, or use a "
+                f"too little memory for 1 {unit} at a time: {remedy}give shorter ones, or use a "
                 "device with more"
             )
         self._most = size // 2

@@ -139,7 +139,7 @@ class SentencePredictor:
             DataError: a number is out of its range, `on_long` or `on_removed` is no function, or
                 one of `sentences` is not a Sentence.
         """
-        check_annotates(self.task)
+        check_annotates(self.task, self.config)
         sentences = checked_sentences(sentences)
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
@@ -201,7 +201,7 @@ class SentencePredictor:
             DataError: the model predicts no tags, `count` is below 1, or a sentence has no words
                 or lacks feature columns.
         """
-        check_annotates(self.task)
+        check_annotates(self.task, self.config)
         if not self.task.gives.tags:
             raise DataError("this model classifies texts: it has no sequences of tags")
         check_count("count", count)
@@ -209,7 +209,10 @@ class SentencePredictor:
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context = self._context
         return self._batches.answers(
-            sentences, batch_size, lambda _, batch: self.task.n_best(context, batch, count)
+            sentences,
+            batch_size,
+            lambda _, batch: self.task.n_best(context, batch, count),
+            f"ask for fewer than {count:,} ways to tag it, " if count > 1 else "",
         )
 
     @chosen_threads()

@@ -207,14 +207,17 @@ def _columns(
                 ready.append(block)
         return ready, None
 
-    for blocks in map(reader.feed, source.pieces()):
-        ready, error = usable(blocks)
-        for window in _added(windows, ready, reader.layout):
-            yield Blocks(source.name, window, reader.layout)
-        if error is not None:
-            if rest := windows.rest():
-                yield Blocks(source.name, rest, reader.layout)
-            raise error
+    try:
+        for blocks in map(reader.feed, source.pieces()):
+            ready, error = usable(blocks)
+            for window in _added(windows, ready, reader.layout):
+                yield Blocks(source.name, window, reader.layout)
+            if error is not None:
+                raise error
+    except DataError:  # what was read before it is answered first
+        if rest := windows.rest():
+            yield Blocks(source.name, rest, reader.layout)
+        raise
     # The last sentence, where no blank line follows it. Only now all bytes have been seen.
     ready, error = usable(reader.close())
     for block in ready:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tagkit.errors import BundleError
 from tagkit.models.seed_folders import SEED_RUN
-from tagkit.storage import CURVE, LOCK, MANIFEST, set_aside
+from tagkit.storage import CURVE, HISTORY, LOCK, MANIFEST, set_aside
 from tagkit.wording import listed
 
 WEIGHTS, CONFIG, VOCABULARY, METADATA = (
@@ -13,24 +13,27 @@ WEIGHTS, CONFIG, VOCABULARY, METADATA = (
     "vocabulary.json",
     "metadata.json",
 )
-_RUN_MODELS = ("best", "last")  # in the folder of a run; there is no best before the first score
+_BEST, _LAST = "best", "last"  # in the folder of a run; there is no best before the first score
 
 
 def find_bundle(path: Path) -> Path:
     """The folder of the model: `path` itself, or, in a training run's folder, `best` or `last`.
 
     Raises:
-        BundleError: there is no model.
+        BundleError: there is no model, or the run has lost its best one.
     """
     try:
-        for folder in (path, *(path / name for name in _RUN_MODELS)):
+        for folder in (path, path / _BEST, path / _LAST):
+            # Not the last model in place of a best one that is missing as a whole.
+            if folder == path / _LAST and _is_scored(path):
+                raise _lost_best(path)
             # The metadata is written last, so a folder that has it is whole.
             if (folder / METADATA).is_file():
                 return folder
             # The old model, of a run that was stopped between the two renames that replace it.
             if (set_aside(folder) / METADATA).is_file():
                 return set_aside(folder)
-            # Not the last model in place of a best one that has lost a file.
+            # Nor in place of one that has lost a file.
             if (folder / METADATA).exists():
                 raise BundleError(f"{folder / METADATA}: expected a file, found something else")
             if any((folder / name).exists() for name in (WEIGHTS, CONFIG, VOCABULARY)):
@@ -52,3 +55,26 @@ def find_bundle(path: Path) -> Path:
     if (path / LOCK).exists() or (path / MANIFEST).exists():
         raise BundleError(f"{path}: holds a run that has saved no model yet; resume it, or wait")
     raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
+
+
+def is_last(folder: Path, path: Path) -> bool:
+    """Whether a folder that `find_bundle(path)` has found is that of the last model of a run."""
+    last = path / _LAST
+    return folder in (last, set_aside(last))
+
+
+def _is_scored(run: Path) -> bool:
+    """Whether an epoch of a run has been scored, so that a best model has been saved.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    history = run / HISTORY
+    return history.is_file() and history.stat().st_size > 0
+
+
+def _lost_best(run: Path) -> BundleError:
+    missing, last = f"{run}: its best model is missing ({_BEST}/); restore it", run / _LAST
+    if not (last / METADATA).is_file():
+        return BundleError(f"{missing}, or resume the run")
+    return BundleError(f"{missing}, resume the run, or name {last} for that of the last epoch")

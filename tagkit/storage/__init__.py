@@ -31,11 +31,12 @@ from tagkit.storage.folders import (
     set_aside,
     whole_folder,
 )
-from tagkit.storage.run_names import CURVE, LOCK, MANIFEST
+from tagkit.storage.run_names import CURVE, HISTORY, LOCK, MANIFEST
 
 __all__ = [
     "BYTE_ORDER_MARK",
     "CURVE",
+    "HISTORY",
     "LOCK",
     "MANIFEST",
     "PACKED",

@@ -93,6 +93,18 @@ def require_name(output: str, what: str) -> None:
         raise DataError(f"{what}: expected a file or folder, found an empty name")
 
 
+def require_file_name(output: str) -> None:
+    """Refuse a name that ends in a slash, as that of a folder does, for an output that is one file.
+
+    Raises:
+        DataError: it does. A `Path` would no longer show it.
+    """
+    if output.endswith(("/", os.sep)):
+        raise DataError(
+            f"{output}: cannot be written: it ends in a slash, and the output is one file"
+        )
+
+
 def refuse_inside(output: Path, model: Path) -> None:
     """Refuse an output that lies in the folder of the model, whose digests it would invalidate.
 

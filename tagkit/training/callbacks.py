@@ -9,14 +9,14 @@ from typing import TypeVar
 
 from tagkit.errors import DataError
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion, score_text
-from tagkit.storage import cannot_write, write_whole
+from tagkit.storage import HISTORY, cannot_write, write_whole
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.setup import Prepared
 from tagkit.wording import clipped, message_line, plural
 
 # Names that other programs and older runs know: never to be renamed.
-HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
+LOG, CURVES = "train.log", "curves.svg"
 
 
 @dataclass(frozen=True, slots=True)

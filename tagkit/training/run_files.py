@@ -18,9 +18,9 @@ from pathlib import Path
 from tagkit.errors import BundleError
 from tagkit.models.bundle import read_metadata
 from tagkit.models.model_folder import CONFIG, METADATA, VOCABULARY, WEIGHTS
-from tagkit.storage import digest_of
+from tagkit.storage import HISTORY, digest_of
 from tagkit.training.artifact import FileArtifact, FolderArtifact
-from tagkit.training.callbacks import CURVES, HISTORY, LOG
+from tagkit.training.callbacks import CURVES, LOG
 from tagkit.training.checkpoint import CHECKPOINT_FILES, is_whole
 from tagkit.training.plots import LOSS_LABEL, SCORE_LABEL
 

@@ -34,9 +34,9 @@ from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, WriteError
 from tagkit.evaluation.criterion import Criterion
 from tagkit.models.bundle import save_bundle
-from tagkit.storage import RESUME_AFTER, cannot_write, write_whole
+from tagkit.storage import HISTORY, RESUME_AFTER, cannot_write, write_whole
 from tagkit.storage.lock import locked
-from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, TrainLog, write_history
+from tagkit.training.callbacks import CURVES, LOG, Epoch, Listener, TrainLog, write_history
 from tagkit.training.checkpoint import Checkpoint, checkpoint_name
 from tagkit.training.manifest import Manifest
 from tagkit.training.plots import write_curves

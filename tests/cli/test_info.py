@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 from program import Program
@@ -31,6 +32,15 @@ def test_info_says_how_much_word_features_count(tagkit: Program, model: Path) ->
     best, last = (tagkit("info", model / name).out for name in ("best", "last"))
     assert re.search(r"features, which counts (nothing|[0-9]+ % beside the network)$", best, re.M)
     assert "features    a CRF of word features, which counts nothing\n" in last
+
+
+def test_info_says_that_it_shows_the_last_model_of_a_run_without_a_score(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(model / "last", tmp_path / "run" / "last")
+    said = f"model       {tmp_path}/run (last/, as no epoch of the run has been scored): BiLSTM"
+    assert tagkit("info", tmp_path / "run").out.startswith(said)
+    assert tagkit("info", model / "last").out.startswith("model       model/last: BiLSTM")
 
 
 def test_info_tells_the_classes(tagkit: Program, intents: Path) -> None:

@@ -251,3 +251,41 @@ def test_a_time_limit_counts_from_the_start_of_the_program(
     monkeypatch.setattr(function, started)
     ended = tagkit(*command, "--train", "train.conll", "-o", "limited", "--max-minutes", 1, "-q")
     assert ended == Ended(1, "", "error: counts from 123.25\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "model", "test.conll", "-o", "NAME"],
+        ["predict", "model", "test.conll", "-o", "NAME", "--format", "jsonl"],
+        ["convert", "test.conll", "NAME", "--to", "jsonl"],
+        ["check", "test.conll", "--fix", "NAME"],
+        ["eval", "model", "test.conll", "--html", "NAME"],
+        ["audit", "test.conll", "-o", "NAME"],
+        ["audit", "test.conll", "--weights", "NAME"],
+        ["audit", "test.conll", "--html", "NAME"],
+    ],
+    ids=" ".join,
+)
+def test_the_name_of_an_output_that_is_one_file_does_not_end_in_a_slash(
+    arguments: list[str], tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    named = f"{tmp_path}/new/"
+    ended = tagkit(*(named if each == "NAME" else each for each in arguments))
+    assert ended.code == 1
+    problem = f"error: {named}: cannot be written: it ends in a slash, and the output is one file\n"
+    assert ended.err.endswith(problem)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_name_of_an_output_that_is_a_folder_may_end_in_a_slash(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    for number, arguments in enumerate(
+        (["predict", model, "test.conll", "--format", "brat", "-o"],
+         ["convert", "test.conll", "--to", "brat"],
+         ["check", "test.conll", "dev.conll", "--fix"])
+    ):  # fmt: skip
+        ended = tagkit(*arguments, f"{tmp_path}/{number}/")
+        assert ended.code == 0, ended.err
+        assert len([*(tmp_path / f"{number}").iterdir()]) > 1

@@ -1,5 +1,6 @@
 """`tagkit predict`: what it writes, where, and how it ends."""
 
+import gzip
 import json
 import os
 import re
@@ -121,6 +122,34 @@ def test_an_output_file_is_left_alone_when_an_input_is_refused(
     kept.unlink()
     assert Path("kept.txt").read_text("utf-8") == "old"
     assert not [path for path in Path().iterdir() if path.name.startswith(".kept")]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentences"),
+    [
+        (b"Ada visits Rome .\n", 2),
+        (b"-DOCSTART- O\n\nAda O\nvisits O\nRome O\n\nBen O\n\n", 4),
+        (b'{"text": "Ada visits Rome."}\n', 2),
+    ],
+)
+@pytest.mark.parametrize("damage", ["byte", "gzip"])
+def test_what_was_read_before_damage_is_predicted_in_any_format(
+    damage: str, line: bytes, sentences: int, tagkit: Program, model: Path
+) -> None:
+    content = 2 * line + b"M\xfcller O\n" if damage == "byte" else 2 * line + line[:9]
+    if damage == "gzip":
+        content = gzip.compress(content)[:-8]  # without the check of its length
+    Path("damaged").write_bytes(content)
+    kept = Path("out.partial")
+    kept.unlink(missing_ok=True)
+    ended = tagkit("predict", model, "damaged", "--format", "jsonl", "-o", "out", "-q")
+    number = 2 * line.count(b"\n") + 1
+    problem = f":{number}: byte {2 * len(line) + 1} is not utf-8" if damage == "byte" else (
+        ": the gzip file is cut short"
+    )  # fmt: skip
+    assert ended.code == 1
+    assert ended.err.startswith(f"error: damaged{problem}")
+    assert len(kept.read_text("utf-8").splitlines()) == sentences
 
 
 @pytest.mark.parametrize("stdin", [b"", b"\n", b"\n \n\t\n", b"\xef\xbb\xbf"])

@@ -153,6 +153,16 @@ def test_a_line_without_one_prefix_is_named_after_the_answers_before_it(
         next(found)
 
 
+def test_prefixes_are_no_texts_to_be_annotated(predictor: Predictor) -> None:
+    for annotate in (predictor.predict, predictor.n_best):
+        with pytest.raises(DataError) as caught:
+            annotate("a b")
+        assert str(caught.value) == (
+            "this is a language model, which annotates nothing: tagkit predict continues prefixes, "
+            "and tagkit eval scores pairs"
+        )
+
+
 def test_options_that_have_no_meaning_are_refused(predictor: Predictor) -> None:
     for name, value in (("confidence", True), ("top", 2), ("threshold", 0.0), ("coverage", 0.9)):
         with pytest.raises(DataError, match=f"^this model continues prefixes: {name} is for lab"):

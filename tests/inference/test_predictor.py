@@ -244,6 +244,19 @@ def test_what_does_not_fit_by_itself_is_refused_in_one_line(
         loaded.predict(corpus(3, 4))
 
 
+def test_alternatives_that_do_not_fit_are_to_be_fewer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = tagkit.load(folder)
+    LittleMemory(monkeypatch, 0)
+    shorter = "give shorter ones, or use a device with more"
+    for count, remedy in ((10**9, f"ask for fewer than 1,000,000,000 ways to tag it, {shorter}"),
+                          (1, shorter)):  # fmt: skip
+        with pytest.raises(DeviceError) as caught:
+            loaded.n_best(corpus(1, 4), count)
+        assert str(caught.value) == f"too little memory for 1 sentence at a time: {remedy}"
+
+
 def test_another_error_of_torch_is_not_taken_for_short_memory(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

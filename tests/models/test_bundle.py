@@ -19,6 +19,7 @@ from tagkit import __version__
 from tagkit.errors import BundleError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import FORMAT_VERSION, load_bundle, save_bundle
+from tagkit.models.model_folder import find_bundle
 from tagkit.training.trainer import train
 
 _TEXT = "Ada Miller visits Cape Town ."
@@ -243,6 +244,38 @@ def test_the_last_model_does_not_answer_for_a_best_one_that_has_lost_a_file(
     assert str(caught.value) == (
         f"{run / 'best'}: metadata.json is missing; this is not a whole model"
     )
+
+
+@pytest.mark.parametrize(
+    ("lost", "remedy"),
+    [
+        (["best"], ", resume the run, or name RUN/last for that of the last epoch"),
+        (["best", "last"], ", or resume the run"),
+    ],
+)
+def test_the_last_model_does_not_answer_for_a_best_one_that_is_lost(
+    lost: list[str], remedy: str, trained_folder: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained_folder, run)
+    for name in lost:
+        shutil.rmtree(run / name)
+    with pytest.raises(BundleError) as caught:
+        load_bundle(run)
+    assert str(caught.value) == (
+        f"{run}: its best model is missing (best/); restore it{remedy.replace('RUN', str(run))}"
+    )
+    if "last" not in lost:
+        assert load_bundle(run / "last").metadata["epoch"] == 2
+
+
+def test_a_run_that_was_stopped_before_the_first_score_has_the_last_model(
+    trained_folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained_folder / "last", tmp_path / "run" / "last")
+    assert find_bundle(tmp_path / "run") == tmp_path / "run" / "last"
+    (tmp_path / "run" / "history.jsonl").touch()  # without a line no epoch has been scored
+    assert find_bundle(tmp_path / "run") == tmp_path / "run" / "last"
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:

@@ -124,6 +124,16 @@ def test_tags_confidences_and_alternatives_are_those_of_the_enumerated_product(
         assert [each.probability for each in best] == pytest.approx(expected_, rel=1e-4)
 
 
+def test_a_short_text_has_all_its_alternatives_however_many_are_asked_for(
+    predictor: Predictor,
+) -> None:
+    line = Sentence(LINES[0].words[:2])
+    paths = {path: p for path, p in probabilities(predictor, line).items() if p > 0}
+    best = predictor.n_best(line, 10**9)
+    assert [each.tags for each in best] == sorted(paths, key=lambda path: -paths[path])
+    assert best == predictor.n_best(line, len(paths))
+
+
 def test_the_shares_give_different_answers(predictor: Predictor) -> None:
     found = []
     for share in (0.0, 0.5):

@@ -40,10 +40,8 @@ LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
 
 
-def decoder_of(name: str) -> Callable[[bytes, bool], str]:
-    """The incremental decoder of an encoding, which refuses what Python alone warns of."""
-    # Incremental, as a read may end inside a character.
-    decoder = codecs.getincrementaldecoder(name)()
+def _strict(decoder: codecs.IncrementalDecoder, name: str) -> Callable[[bytes, bool], str]:
+    """What a decoder does, or refuses to where Python alone warns."""
     if codecs.lookup(name).name not in _WARNING:
         return decoder.decode
 
@@ -129,7 +127,8 @@ def read_lines(
     """Lines without their line feeds, as many at a time as one read brings.
 
     A reader that passes on each list before it asks for the next one never holds back a line that
-    has arrived: what a pipe brings is at hand at once.
+    has arrived: what a pipe brings is at hand at once. The lines before one that cannot be read are
+    given before the error is raised.
 
     Args:
         file: read with `read1` where it has that, so that a pipe is not waited for.
@@ -145,7 +144,9 @@ def read_lines(
     """
     # utf-8-sig drops a byte order mark, which would become part of the first word.
     name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    decode = decoder_of(name)
+    # Incremental, as a read may end inside a character.
+    decoder = codecs.getincrementaldecoder(name)()
+    decode = _strict(decoder, name)
     may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
     read = getattr(file, "read1", file.read)
     begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
@@ -160,32 +161,25 @@ def read_lines(
             named = Setting("data.encoding", wide)
             problem = f"holds zero bytes where {wide.upper()} has them. Name it with "
             raise FileError(source, 1, Message(problem, named))
+        failure: FormatError | None = None
+        state = decoder.getstate()
         try:
             text = decode(piece, not piece)
         except UnicodeDecodeError as error:
-            # The byte's number is that in the file, not in the piece: error.object begins with
-            # bytes that the piece before it left undecided.
-            at = offset + len(piece) - len(error.object) + error.start
-            number += error.object[: error.start].count(b"\n")
-            begins = error.object[:4] if at == 0 else b""
-            for mark, marked in _MARKS:
-                if begins.startswith(mark):
-                    problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
-                    named = Setting("data.encoding", marked)
-                    raise FileError(source, number, Message(problem, named)) from None
-            raise FileError(
-                source,
-                number,
-                Message(f"byte {at:,} is not {encoding} ({error.reason}). {_NAME_IT} ", _ENCODING,
-                        ", latin-1 for one"),
-            ) from None  # fmt: skip
+            # error.object begins with bytes that the piece before it left undecided.
+            good = len(piece) - len(error.object) + error.start
+            decoder.setstate(state)
+            text = _decoded_before(decode, piece[: max(0, good)])
+            bad_line = number + text.count("\n")
+            failure = _bad_byte(source, bad_line, offset + good, encoding, error)
         except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
             raise FileError(source, number, _not_in(encoding)) from None
         if odd := may_be_half and _HALF_PAIR.search(text):
             at_line = number + text.count("\n", 0, odd.start())
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
             wrong = Setting("data.encoding", shorten(encoding)[1:-1])
-            raise FileError(source, at_line, Message(f"{problem}. Look at ", wrong))
+            failure = FileError(source, at_line, Message(f"{problem}. Look at ", wrong))
+            text = text[: odd.start()]
         offset += len(piece)
         # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
         first, *others = text.split("\n")
@@ -196,19 +190,52 @@ def read_lines(
         if others:
             lines = ["".join(begun), *others]
             if len(text) > max_line_chars:  # a low limit, which lines of this piece may exceed
-                for at, line in enumerate(lines, number):
+                for at, line in enumerate(lines):
                     if len(line) > max_line_chars:
-                        raise _too_long(source, at, max_line_chars)
+                        failure = _too_long(source, number + at, max_line_chars)
+                        lines = [*lines[:at], ""]  # the last one is not given
+                        break
             begun = [lines.pop()]
             length = len(begun[0])
             number += len(lines)
             yield [f"{line}\n" for line in lines] if keep_ends else lines
+        if failure is not None:
+            raise failure
         if not piece:
             if rest := "".join(begun):  # the last line of a file often lacks its end
                 if facts is not None:
                     facts.ends_last_line = False
                 yield [rest]
             return
+
+
+def _bad_byte(
+    source: str, number: int, at: int, encoding: str, error: UnicodeDecodeError
+) -> FileError:
+    """That a byte is not of an encoding.
+
+    Args:
+        source: name of the file.
+        number: of its line.
+        at: number of the byte in the file.
+        encoding: of the text.
+        error: of the decoder.
+    """
+    begins = error.object[:4] if at == 0 else b""
+    for mark, marked in _MARKS:
+        if begins.startswith(mark):
+            problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
+            return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
+    problem = f"byte {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
+    return FileError(source, number, Message(problem, _ENCODING, ", latin-1 for one"))
+
+
+def _decoded_before(decode: Callable[[bytes, bool], str], piece: bytes) -> str:
+    """The text of a piece's bytes before a bad one; empty where they cannot be told from it."""
+    try:
+        return decode(piece, False)
+    except UnicodeError:
+        return ""
 
 
 def _without_mark(piece: bytes) -> str | None:

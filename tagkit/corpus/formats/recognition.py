@@ -53,6 +53,7 @@ class Found:
 
 _TABLES = ("tsv", "csv")  # a file with such a name is not raw text, even where that is expected
 _LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
+_ENOUGH = 20  # lines of a file of labels that cannot be read further
 # Lines without a blank one that may well be one sentence. More of them are a table, or a corpus
 # without sentences, and a wrong guess would train on one sentence of a million words.
 _LONGEST_SENTENCE = 100
@@ -124,7 +125,8 @@ def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Recog
         return Recognised("parallel", f"the name is {WORDS}")
     if name.endswith(PAIR) and source.path != STDIN and annotated_files(path):
         return Recognised("brat", "a pair of files, .txt and .ann")
-    lines = source.beginning(waiting=not raw)
+    # With few lines a wrong format would be named in place of the error that follows them.
+    lines = source.beginning(waiting=not raw, enough=1 if raw else _ENOUGH)
     return recognise_lines(name, lines, source.name, raw=raw, texts=texts)
 
 

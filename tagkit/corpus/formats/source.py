@@ -66,13 +66,15 @@ class Source:
         """Whether it is a folder rather than a file."""
         return self.path != STDIN and os.path.isdir(self.path)
 
-    def beginning(self, *, waiting: bool = True) -> list[str]:
+    def beginning(self, *, waiting: bool = True, enough: int = 1) -> list[str]:
         """The first lines, enough to recognise a format by; empty for an empty file.
 
-        They are kept for `pieces`: nothing is read twice.
+        They are kept for `pieces`: nothing is read twice. Where the file cannot be read further,
+        it is `pieces` that raises the error, after them.
 
         Args:
             waiting: whether to wait for more of a pipe than its first read brings.
+            enough: lines; with fewer of them before an error that is raised here.
 
         Raises:
             DataError: the file cannot be read.
@@ -81,12 +83,17 @@ class Source:
         pieces = self.pieces()
         kept: list[list[str]] = []
         size = 0
-        for lines in pieces:
-            kept.append(lines)
-            size += sum(map(len, lines)) + len(lines)
-            # A person who types into a pipe expects an answer to the first line.
-            if size >= _BEGINNING or not (waiting or is_regular(self.path)):
-                break
+        try:
+            for lines in pieces:
+                kept.append(lines)
+                size += sum(map(len, lines)) + len(lines)
+                # A person who types into a pipe expects an answer to the first line.
+                if size >= _BEGINNING or not (waiting or is_regular(self.path)):
+                    break
+        except DataError as error:
+            if sum(map(len, kept)) < enough:
+                raise
+            pieces = _failing(error)
         self._pieces = chain(kept, pieces)
         return list(chain.from_iterable(kept))
 
@@ -141,6 +148,12 @@ class Source:
             ):
                 self.bytes_read = _place_in(file)
                 yield lines
+
+
+def _failing(error: DataError) -> Iterator[list[str]]:
+    """No lines, but an error."""
+    yield from ()
+    raise error
 
 
 def _place_in(file: BinaryIO) -> int:

@@ -181,14 +181,21 @@ class Head(nn.Module, ABC):
     def n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """The most probable paths and their log probabilities, the most probable first.
 
-        Arguments and errors are those of `decode`. A sentence with fewer than `count` paths has
-        paths without meaning after them, of log probability minus infinity.
+        Arguments and errors are those of `decode`. There are `count` of them, or as many as the
+        longest sentence may have. A sentence with fewer has paths without meaning after them, of
+        log probability minus infinity.
 
         Returns:
-            (batch, count, time) int64, 0 on padding, and (batch, count) float64, on the CPU.
+            (batch, paths, time) int64, 0 on padding, and (batch, paths) float64, on the CPU.
         """
         self._check(states, mask)
-        return self._n_best(states, mask, count)
+        return self._n_best(states, mask, min(count, self.most_paths(mask)))
+
+    def most_paths(self, mask: Tensor) -> int:
+        """How many paths the longest sentence has, with those that are forbidden."""
+        # What finds the best ones takes memory for as many as it is asked for.
+        paths: int = len(self.illegal_start) ** mask.shape[1]
+        return paths
 
     # What a head implements; the arguments have been checked, or are known to be valid.
 
@@ -286,6 +293,7 @@ class ProductHead:
 
     def n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """As `Head.n_best`."""
+        count = min(count, self.head.most_paths(mask))
         return n_best_of(self._chain(states, mask), self.head.temperature, count)
 
     def _chain(self, states: Tensor, mask: Tensor) -> Chain:

@@ -174,6 +174,23 @@ def test_text_to_be_predicted_stays_text_however_many_lines_look_like_a_corpus(
     assert found_as(path) != "text"
 
 
+def test_a_file_that_is_damaged_later_is_recognised_by_what_comes_before(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"EU N\nrejects V\n\n" * 7 + b"M\xfcller N\n")
+    assert found_as(path) == "columns"
+    # With fewer lines the error is more certain than the format.
+    path.write_bytes(b"EU N\nrejects V\n\n" * 6 + b"M\xfcller N\n")
+    with pytest.raises(DataError) as caught:
+        found_as(path)
+    assert str(caught.value) == (
+        f"{path}:19: byte 97 is not utf-8 (invalid start byte). Name the file's encoding with "
+        "data.encoding, latin-1 for one"
+    )
+    # Of a text to be predicted each line has an answer.
+    path.write_bytes(b"Ada visits Rome.\nM\xfcller\n")
+    assert found_as(path, raw=True) == "text"
+
+
 def test_a_file_named_as_a_table_is_one_when_it_is_predicted_too(tmp_path: Path) -> None:
     for ending in (".tsv", ".csv", ".tsv.gz"):
         path = written(tmp_path, f"a{ending}", TEXT_LABEL)

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import sys
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,6 +35,19 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 def lines_of(data: bytes, encoding: str = "utf-8", places: tuple[int, ...] = ()) -> list[str]:
     pieces = Pieces(cut(data, list(places)))
     return [line for lines in read_lines(pieces, "file", encoding) for line in lines]
+
+
+def lines_before(data: bytes, encoding: str = "utf-8", **options: int) -> tuple[list[str], str]:
+    """The lines that are given before an error, and its message."""
+    found: list[str] = []
+    with pytest.raises(DataError) as caught:
+        take_all(read_lines(io.BytesIO(data), "file", encoding, **options), found)
+    return found, str(caught.value)
+
+
+def take_all(pieces: Iterable[list[str]], found: list[str]) -> None:
+    for lines in pieces:
+        found += lines
 
 
 def expected_lines(text: str) -> list[str]:
@@ -160,8 +174,10 @@ def test_bytes_of_another_encoding_are_found_where_they_are(
         assert lines_of(data, places=tuple(places)) == expected_lines(data.decode("utf-8"))
         return
     line = data[:wrong].count(b"\n") + 1
+    found: list[str] = []
     with pytest.raises(FormatError) as caught:
-        lines_of(data, places=tuple(places))
+        take_all(read_lines(Pieces(cut(data, places)), "file", "utf-8"), found)
+    assert found == data[:wrong].decode("utf-8").split("\n")[:-1]
     assert caught.value.line == line
     assert str(caught.value).startswith(f"file:{line}: byte {wrong:,} is not utf-8 (")
 
@@ -176,6 +192,50 @@ def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
     with pytest.raises(FormatError) as caught:
         lines_of(codecs.BOM_UTF8 + b"EU O\nM\xfcnchen O\n")
     assert str(caught.value).startswith("file:2: byte 9 is not utf-8")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bad"),
+    [
+        ("utf-8", b"\xff"), ("utf-16", b"\x00\xdc\x0a\x00"), ("utf-32", b"\xff\xff\xff\xff"),
+        ("gb18030", b"\xff"), ("iso2022_jp", b"\xff"), ("cp1252", b"\x81"), ("utf-7", b"\xff"),
+        ("ascii", b"\xff"), ("unicode_escape", b"\\x"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_all_lines_before_a_bad_byte_are_given(encoding: str, bad: bytes, mark: str) -> None:
+    if mark and encoding != "utf-8":
+        return
+    lines = [f"a line, {number}" for number in range(5000)]  # several reads
+    if encoding in ("gb18030", "iso2022_jp"):
+        lines = [f"{line} 日本" for line in lines]  # in the latter after escapes that hold on
+    text = "\n".join([*lines, "bad "])
+    found, message = lines_before((mark + text).encode(encoding) + bad + b"x\nafter\n", encoding)
+    assert found == lines
+    assert message.startswith(f"file:5001: byte {len((mark + text).encode(encoding)):,} is not ")
+
+
+def test_all_lines_before_one_that_is_too_long_or_has_half_a_character_are_given() -> None:
+    long = "file:3: expected a line of at most 4 characters, found a longer one. "
+    found, message = lines_before(b"a\nb\nabcde\nc\n", max_line_chars=4)
+    assert (found, message.startswith(long)) == (["a", "b"], True)
+    half = "file:3: expected characters, found half of a surrogate pair, U+D83D. "
+    found, message = lines_before(b"a\nb\n+2D0-\nc\n", "utf-7")
+    assert (found, message.startswith(half)) == (["a", "b"], True)
+
+
+def test_the_beginning_holds_what_could_be_read_and_the_error_follows_it(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for content in (b"a\nb\nM\xfcller\nc\n", gzip.compress(b"a\nb\nc" + bytes(9999))[:-9]):
+        path.write_bytes(content)
+        source = Source(str(path), "utf-8")
+        assert source.beginning() == source.beginning(waiting=False) == ["a", "b"]
+        found: list[str] = []
+        with pytest.raises(DataError, match=r"byte 5 is not utf-8|the gzip file is cut short"):
+            take_all(source.pieces(), found)
+        assert found == ["a", "b"]
+        with pytest.raises(DataError, match=r"byte 5 is not utf-8|the gzip file is cut short"):
+            Source(str(path), "utf-8").beginning(enough=3)
 
 
 def test_a_character_cut_by_the_end_of_the_file_is_no_character() -> None:

@@ -120,6 +120,31 @@ def test_constrained_decoding_finds_the_best_legal_path(
         assert tuple(found[row, :length].tolist()) == max(legal, key=lambda path: legal[path])
 
 
+@pytest.mark.parametrize("scheme", [None, "iob2"])
+@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize("more", [-1, 0, 1, 10**15])
+@torch.no_grad()
+def test_no_more_paths_are_found_than_there_are_however_many_are_asked_for(
+    states: Tensor, more: int, kind: str, scheme: str | None
+) -> None:
+    tags = len(TAGS[scheme]) if scheme else 3
+    head = make_head(kind, illegal_steps(TAGS[scheme], scheme) if scheme else free(tags))
+    every = tags**4  # of the longest sentence; no machine has memory for 10**15 more
+    count = every + more
+    paths, log_probs = head.n_best(states, MASK, count)
+    assert paths.shape == (2, min(count, every), 4)
+    assert log_probs.shape == (2, min(count, every))
+    for row, length in enumerate((4, 2)):
+        scores = {
+            path: float(score)
+            for path, score in scores_of_paths(head, states, MASK, row).items()
+            if torch.isfinite(score)
+        }
+        best = sorted(scores, key=lambda path: -scores[path])[:count]
+        found = paths[row, torch.isfinite(log_probs[row]), :length]
+        assert [tuple(path) for path in found.tolist()] == best
+
+
 @pytest.mark.parametrize("scheme", [None, *sorted(TAGS)])
 @pytest.mark.parametrize("kind", HEADS)
 @torch.no_grad()
