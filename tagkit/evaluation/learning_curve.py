@@ -21,12 +21,13 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagkit.errors import DataError
-from tagkit.text.json_text import Record
+from tagkit.text.json_text import Record, plain
 from tagkit.wording import Message, Setting
 
 LEVEL = 0.9  # of the intervals of forecasts
@@ -180,6 +181,10 @@ class LearningCurve(Record):
                 "more"
             )
         return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All attributes, and the remarks, as plain values for JSON."""
+        return {**Record.to_dict(self), "remarks": plain(self.remarks())}
 
 
 def fit(

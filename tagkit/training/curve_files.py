@@ -16,7 +16,7 @@ from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.evaluation.learning_curve import LearningCurve, Point
 from tagkit.storage import CURVE, cannot_write, write_whole
-from tagkit.text.json_text import from_json, to_json
+from tagkit.text.json_text import from_json, plain, to_json
 from tagkit.training.artifact import FileArtifact
 from tagkit.wording import FORCE, Message
 
@@ -62,6 +62,7 @@ def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None
         "points": [point.to_dict() for point in points],
         "law": curve.law.to_dict() if curve else None,
         "forecasts": [each.to_dict() for each in curve.forecasts] if curve else [],
+        "remarks": plain(curve.remarks()) if curve else [],
         "run": dict(measured.run),
     }
     try:

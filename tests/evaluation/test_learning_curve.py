@@ -217,3 +217,4 @@ def test_means_are_of_each_size() -> None:
     assert curve.mean_scores() == {10: 0.1, 20: 0.4, 40: 0.6}
     assert curve.to_dict()["points"][1] == {"sentences": 20, "seed": 1, "score": 0.3}
     assert curve.to_dict()["unit"] == "sentence"
+    assert curve.to_dict()["remarks"] == [*curve.remarks()]

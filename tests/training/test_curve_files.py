@@ -33,6 +33,11 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     record = json.loads((tmp_path / CURVE).read_text())
     assert record["law"] == curve.law.to_dict()
     assert record["forecasts"] == [each.to_dict() for each in curve.forecasts]
+    assert record["remarks"] == []
+    flat = fit("F1", [Point(size, 1, 0.96) for size in (10, 20, 40)], "text")
+    write_measured(tmp_path, MEASURED, flat)
+    (remark,) = json.loads((tmp_path / CURVE).read_text())["remarks"]
+    assert remark.startswith("more data of this kind would bring little: ")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ def test_the_curve_and_its_picture_are_kept_and_no_model(
         "learning-curve.json", "learning-curve.svg", "tagkit-run.json",
     ]  # fmt: skip
     record = json.loads((folder / "curve" / "learning-curve.json").read_text())
-    kept = {key: record[key] for key in ("measure", "unit", "points", "law", "forecasts")}
+    kept = {
+        key: record[key] for key in ("measure", "unit", "points", "law", "forecasts", "remarks")
+    }
     assert kept == curve.to_dict()
 
 
