@@ -35,7 +35,8 @@ def titles(found: Element) -> list[str]:
 def test_each_record_has_its_section_and_a_link_to_it(root: Element) -> None:
     assert titles(root) == [
         "Scores", "Systems side by side", "What goes wrong", "Other measures",
-        "For which spans it works", "How sure it is", "Would more data help?", "Labels in doubt",
+        "For which spans it works", "How sure it is", "Sets of answers", "Would more data help?",
+        "Labels in doubt",
     ]  # fmt: skip
     anchors = [each.attributes["id"] for each in root.all("section")]
     assert [each.attributes["href"] for each in root.all("a")] == [f"#{each}" for each in anchors]
