@@ -97,6 +97,15 @@ def test_tags_and_classes_have_a_section_each() -> None:
     assert "2" in cells  # texts of "yes" that were taken for "no"
 
 
+def test_without_a_span_no_table_is_empty_and_the_page_says_what_zeros_mean() -> None:
+    nothing = Sentence(("a", "b"), ("O", "O"))
+    report = tagkit.evaluate([nothing], [nothing], scheme="iob2")
+    drawn = parsed(page(report_parts(report, whole_analysis(report, None))))
+    assert titles(drawn) == ["Scores", "What goes wrong", "Other measures"]
+    assert all(next(table.all("tbody")).text for table in drawn.all("table"))
+    assert "There is no span, neither gold nor predicted: the scores of 0 mean " in drawn.text
+
+
 def test_plain_labels_have_a_confusion_matrix_whose_diagonal_is_what_is_right() -> None:
     gold = [Sentence(("a", "b", "c", "d"), ("X", "X", "Y", "Z"))]
     found = [Sentence(("a", "b", "c", "d"), ("X", "Y", "Y", "X"))]
