@@ -151,6 +151,33 @@ def test_what_is_there_is_not_trained_again_and_more_is_added(
     assert {*first.points} < {*more.points}
 
 
+def test_without_sizes_a_resumed_curve_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = scored(monkeypatch)
+    first = learning_curve(settings(tmp_path), SIZES)
+    assert learning_curve(settings(tmp_path), resume=True) == first
+    assert len(trained) == 3
+    learning_curve(settings(tmp_path), (10, 20, 80), resume=True)
+    recorder = Recorder()
+    learning_curve(settings(tmp_path, "train.seeds=[1,2]"), None, recorder, resume=True)
+    assert recorder.trainings == [(10, 2), (20, 2), (40, 2), (80, 2)]
+
+
+def test_a_curve_that_is_stopped_at_once_keeps_the_sizes_that_were_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr("tagkit.training.learning_curve.train", stopped)
+    with pytest.raises(Interrupted):
+        learning_curve(settings(tmp_path), SIZES)
+    scored(monkeypatch)
+    curve = learning_curve(settings(tmp_path), resume=True)
+    assert [point.sentences for point in curve.points] == [20, 40, 80]
+
+
 def test_a_share_of_a_corpus_whose_dev_is_split_off_is_one_of_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
