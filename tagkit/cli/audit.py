@@ -17,7 +17,7 @@ from tagkit.cli.options import (
     Seed,
     Set,
     TagColumn,
-    Task,
+    TaskOfLabels,
     Threads,
     TokenColumn,
     TrainDevice,
@@ -70,7 +70,7 @@ def audit_command(
             show_default="none",
         ),
     ] = None,
-    task: Task = None,
+    task: TaskOfLabels = None,
     dev: DevFile = None,
     folds: Annotated[
         int, typer.Option(min=2, help="Parts of the corpus; one model for each.", metavar="N")

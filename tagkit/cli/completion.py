@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 Complete = Callable[[str], list[str]]
 
+TASKS_OF_LABELS = ("tag", "classify", "both")  # the table of tasks would import torch
 _DEVICES = ("auto", "cpu", "cuda", "cuda:0")
 
 
@@ -35,6 +36,11 @@ def choices_of(name: str) -> list[str]:
     section, _, key = name.rpartition(".")
     owner = type(getattr(Config(), section)) if section else Config
     return [value for value in allowed(owner, key) if isinstance(value, str)]
+
+
+def complete_task_of_labels(incomplete: str) -> list[str]:
+    """Tasks whose models give labels."""
+    return _matching(TASKS_OF_LABELS, incomplete)
 
 
 def complete_device(incomplete: str) -> list[str]:

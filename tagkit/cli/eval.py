@@ -305,7 +305,7 @@ def eval_command(
         found = verify_report(report, source_name(corpus))
     _show(report, analysis, sets, as_json=as_json)
     if page is not None:
-        page.write_report(report, seen)
+        page.write_report(report, seen, sets)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)

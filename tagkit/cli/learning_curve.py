@@ -18,7 +18,7 @@ from tagkit.cli.options import (
     Seed,
     Set,
     TagColumn,
-    Task,
+    TaskOfLabels,
     Threads,
     TokenColumn,
     TrainDevice,
@@ -47,7 +47,7 @@ Examples:
 
 def learning_curve_command(
     config: ConfigFile = None,
-    task: Task = None,
+    task: TaskOfLabels = None,
     train: TrainFile = None,
     dev: DevFile = None,
     output: Annotated[

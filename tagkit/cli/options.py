@@ -12,6 +12,7 @@ from tagkit.cli.completion import (
     complete_device,
     complete_metric,
     complete_setting,
+    complete_task_of_labels,
     values_of,
 )
 from tagkit.cli.messages import OPTION_FLAGS
@@ -36,6 +37,17 @@ ConfigFile = Annotated[
     ),
 ]
 Task = Annotated[str | None, typer.Option(metavar="TASK", autocompletion=values_of("task"))]
+# Of commands that are about labels, which a language model has none of.
+TaskOfLabels = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="What to learn: tag (tokens), classify (texts) or both.",
+        metavar="TASK",
+        show_default="tag",
+        autocompletion=complete_task_of_labels,
+    ),
+]
 TrainFile = Annotated[str | None, typer.Option("--train", metavar="FILE")]
 DevFile = Annotated[str | None, typer.Option("--dev", metavar="FILE")]
 TestFile = Annotated[str | None, typer.Option("--test", metavar="FILE")]

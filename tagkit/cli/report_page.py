@@ -1,7 +1,7 @@
 """`tagkit eval --html`: the page of a report, written beside its place and renamed."""
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from tagkit.cli.console import note
 from tagkit.corpus.formats.source import STDIN, source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.html_report.page import Part, report_page, report_parts, whole_analysis
+from tagkit.evaluation.html_report.sets import Sets
 from tagkit.evaluation.html_report.stored_records import read_audit, read_curve
 from tagkit.html.page import BEGINNING
 from tagkit.storage import PACKED, open_output
@@ -22,6 +23,7 @@ from tagkit.storage.places import (
 
 if TYPE_CHECKING:
     from tagkit.corpus.dataset import Split
+    from tagkit.evaluation.conformal import SetReport
     from tagkit.evaluation.report import Report
     from tagkit.evaluation.systems import Systems
 
@@ -63,9 +65,13 @@ class ReportPage:
         if audit is not None:
             self.others.append(Part("", read_audit(audit)))
 
-    def write_report(self, report: "Report", train: "Split | None") -> None:
-        """The report of one system, with its analyses."""
+    def write_report(
+        self, report: "Report", train: "Split | None", sets: "Mapping[str, SetReport]"
+    ) -> None:
+        """The report of one system, with its analyses, and with its sets where there are some."""
         parts = report_parts(report, whole_analysis(report, train))
+        for kind, each in sets.items():
+            parts.append(Part(kind if len(sets) > 1 else "", Sets(kind, each)))
         self._write(f"Evaluation of {self.scored}", parts)
 
     def write_systems(self, systems: "Systems") -> None:

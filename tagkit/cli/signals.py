@@ -5,16 +5,22 @@ Training and searching end after the current step; a second signal ends them at 
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from tagkit.errors import Interrupted
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 # SIGHUP, sent when a terminal is closed, is unknown to Windows.
 _ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 _STOPPED_BY_CTRL_C = 128 + signal.SIGINT
+_AGAIN_S = 0.02  # after which a signal is sent again: what swallowed its exception has ended
 
 
 class Ended(BaseException):
@@ -23,6 +29,7 @@ class Ended(BaseException):
     def __init__(self, number: int) -> None:
         """`number` of the signal."""
         super().__init__(number)
+        self.number = number
         self.status = 128 + number
 
 
@@ -114,7 +121,46 @@ def _handling(
         if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN
     }
     try:
-        yield
+        with _none_lost():
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _none_lost() -> Iterator[None]:
+    """Send a signal again whose exception was raised where Python swallows all exceptions.
+
+    A handler runs wherever Python is: also in `__del__` or in the callback of a weak reference,
+    whose exceptions are printed as ignored, and the program would go on.
+    """
+    before, waiting = sys.unraisablehook, list[threading.Timer]()
+    main = threading.get_ident()
+
+    def send(number: int) -> None:
+        if hasattr(signal, "pthread_kill"):  # not on Windows; ends what the main thread waits for
+            signal.pthread_kill(main, number)
+        else:
+            signal.raise_signal(number)
+
+    def hook(ignored: "UnraisableHookArgs") -> None:
+        error = ignored.exc_value
+        if not isinstance(error, KeyboardInterrupt | Ended):
+            before(ignored)
+            return
+        number = error.number if isinstance(error, Ended) else signal.SIGINT
+        # By a thread, since what is raised in this function is swallowed too.
+        waiting.append(threading.Timer(_AGAIN_S, send, [number]))
+        waiting[-1].daemon = True
+        waiting[-1].start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+        while waiting:  # while the handlers are there
+            waiting.pop().join()
+    finally:
+        sys.unraisablehook = before
+        for timer in waiting:  # the program ends by another error
+            timer.cancel()

@@ -67,7 +67,8 @@ def _measure_lines(measures: Measures, room: int) -> Iterator[str]:
     # Of distinct forms none is partial, and a wrong one is spurious.
     found = shares(surface.precision, surface.recall, surface.f1)
     yield from table("measure", heads, [*rows, ("surface", *found, *[""] * 5)], room)
-    yield f"surface: {plural(surface.support, 'distinct gold form')} with their types"
+    types = "its type" if surface.support == 1 else "their types"
+    yield f"surface: {plural(surface.support, 'distinct gold form')} with {types}"
 
 
 def _error_lines(errors: ErrorReport, name: str, room: int) -> Iterator[str]:
@@ -155,7 +156,7 @@ def _slice_lines(slices: Slices, room: int) -> Iterator[str]:
         "tokens of the sentence": slices.sentence_length,
     }
     for title, scores in divisions.items():
-        if scores is not None:
+        if scores:  # none without a training corpus, and empty without spans
             yield ""
             rows = [
                 (name, *shares(each.precision, each.recall, each.f1), *counts(each.support))

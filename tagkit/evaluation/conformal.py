@@ -216,8 +216,9 @@ class SetReport(Record):
         p90_size: their 90th percentile.
         single: share of sets with one member.
         single_correct: share of those whose member is the gold answer; None without such sets.
-        limit: maximum number of members.
-        at_limit: share of sets with that many, which may lack members.
+        limit: maximum number of members; of classes their number.
+        at_limit: share of sets with that many: all classes there are, or taggings, of which some
+            may be missing.
     """
 
     coverage: float

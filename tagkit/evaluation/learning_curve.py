@@ -21,12 +21,13 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagkit.errors import DataError
-from tagkit.text.json_text import Record
+from tagkit.text.json_text import Record, plain
 from tagkit.wording import Message, Setting
 
 LEVEL = 0.9  # of the intervals of forecasts
@@ -43,7 +44,7 @@ _DEVIATION, _DEVIATION_POINTS = 0.03, 2.0
 # Relative deviation for each doubling of the data, as no corpus follows a power law exactly.
 _BEND = 0.05
 _SIZE_WEIGHT = 0.5  # a point weighs in proportion to its size to this power
-_MIN_ERROR = 1e-3  # a score of 1 would have no logarithm, and dev no decision between 0 and this
+_PERFECT = 1e-3  # an error that small may as well be none, whose logarithm there would not be
 _EXPONENTS = np.geomspace(0.02, 2.0, 60)
 _RATIOS = np.concatenate(([0.0], np.linspace(0.0125, 0.9875, 40)))  # asymptote to largest error
 _IMPROBABLE = 0.05  # relative to the most probable law
@@ -136,8 +137,10 @@ class LearningCurve(Record):
     @property
     def deviation(self) -> float:
         """How far points lie off the law: root mean square, relative to the errors."""
+        least = _least_error(self.points)
         errors = [
-            _log_error(p.score) - _log_error(self.law.score(p.sentences)) for p in self.points
+            _log_error(p.score, least) - _log_error(self.law.score(p.sentences), least)
+            for p in self.points
         ]
         return math.sqrt(sum(error**2 for error in errors) / len(errors))
 
@@ -178,6 +181,10 @@ class LearningCurve(Record):
                 "more"
             )
         return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All attributes, and the remarks, as plain values for JSON."""
+        return {**Record.to_dict(self), "remarks": plain(self.remarks())}
 
 
 def fit(
@@ -225,6 +232,7 @@ class _Posterior:
 
     Attributes:
         largest: number of sentences of the largest size.
+        least: error that counts as none (`_least_error`).
         exponents: (laws,).
         ratios: (laws,) asymptote to the error of the largest size.
         levels: (laws,) log error of the largest size.
@@ -235,6 +243,7 @@ class _Posterior:
     """
 
     largest: int
+    least: float
     exponents: Array
     ratios: Array
     levels: Array
@@ -270,8 +279,7 @@ class _Posterior:
         errors += bend * rng.standard_normal(_DRAWS)
         low, high = 1 - np.exp(np.quantile(errors, [(1 + LEVEL) / 2, (1 - LEVEL) / 2]))
         score = law.score(sentences)
-        # An error that small may as well be none.
-        highest = 1.0 if high >= 1 - _MIN_ERROR else float(high)
+        highest = 1.0 if high >= 1 - self.least else float(high)
         return Forecast(sentences, score, max(0.0, float(low)), highest)
 
     def _shapes(self, sizes: Sequence[int]) -> Array:
@@ -280,7 +288,8 @@ class _Posterior:
 
 def _posterior(points: Sequence[Point]) -> _Posterior:
     sizes = np.array([point.sentences for point in points], dtype=np.float64)
-    log_errors = np.array([_log_error(point.score) for point in points])
+    least = _least_error(points)
+    log_errors = np.array([_log_error(point.score, least) for point in points])
     largest = sizes.max()
     weights = (sizes / largest) ** _SIZE_WEIGHT
     grid = np.meshgrid(_EXPONENTS, _RATIOS, indexing="ij")
@@ -296,6 +305,7 @@ def _posterior(points: Sequence[Point]) -> _Posterior:
     probs = np.exp(log_probs - log_probs.max())
     return _Posterior(
         largest=int(largest),
+        least=least,
         exponents=exponents,
         ratios=ratios,
         levels=levels,
@@ -306,8 +316,13 @@ def _posterior(points: Sequence[Point]) -> _Posterior:
     )
 
 
-def _log_error(score: float) -> float:
-    return math.log(max(_MIN_ERROR, 1 - score))
+def _least_error(points: Sequence[Point]) -> float:
+    """Errors up to this count as none: a thousandth, and at most half of the smallest of these."""
+    return min([_PERFECT, *((1 - point.score) / 2 for point in points if point.score < 1)])
+
+
+def _log_error(score: float, least: float) -> float:
+    return math.log(max(least, 1 - score))
 
 
 def _shape(exponents: Array, ratios: Array, sizes: Array) -> Array:

@@ -86,8 +86,19 @@ def _tag_lines(report: TagReport, width: int | None) -> Iterator[str]:
     tokens = plural(report.tokens, "token")
     # Scheme and mode always: a score without them cannot be compared with another one.
     yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
+    if remark := without_spans(report):
+        yield remark
     yield from _added_lines(report.comparison)
     yield from _unknown_lines("labels", report.unknown)
+
+
+def without_spans(report: TagReport) -> str:
+    """What its scores of 0 mean, if there is no gold span; else an empty text."""
+    if not has_spans(report.scheme) or report.micro.support:
+        return ""
+    if not report.types:
+        return "there is no span, neither gold nor predicted: the scores of 0 mean nothing"
+    return "there is no gold span: the scores are 0 whatever is predicted"
 
 
 def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Tables of names and numbers as lines of plain text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tagkit.evaluation.significance import Interval
 from tagkit.wording import shortened
@@ -14,7 +14,8 @@ def table(
 ) -> Iterator[str]:
     """Names on the left, shortened where the table would be too wide, and numbers on the right.
 
-    Names that would look the same are shortened less, and the table is wider then.
+    Where shortened names would look the same, those that are too long have a line of their own
+    above their numbers.
 
     Args:
         title: head of the column of names.
@@ -27,11 +28,23 @@ def table(
     others = sum(width + 2 for width in widths[1:])
     first = min(widths[0], max(_MIN_NAME, room - others))
     names = {line[0] for line in lines}
-    while len({shortened(name, first) for name in names}) < len(names):  # up to the longest
-        first += 1
+    longest = _distinct_length(names, first)
+    above = longest > first
+    if above:
+        longest = _distinct_length(names, max(first, room))
     for name, *cells in lines:
         right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        if above and len(name) > first:
+            yield shortened(name, longest)
+            name = ""
         yield f"{shortened(name, first):<{first}}{right}".rstrip()
+
+
+def _distinct_length(names: Collection[str], length: int) -> int:
+    """The length, at least this one, to which names can be shortened and still differ."""
+    while len({shortened(name, length) for name in names}) < len(names):  # up to the longest
+        length += 1
+    return length
 
 
 def shares(*values: float) -> list[str]:

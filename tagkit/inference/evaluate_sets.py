@@ -148,7 +148,8 @@ def report_on_sets(
         holds = [
             rank is not None and rank < size for rank, size in zip(ranks, sizes, strict=True)
         ]  # all classes are ranked, so that no set lacks members
-        reports[CLASSES] = report_sets(coverage, sizes, holds, calibration.limit, 0)
+        limit = calibration.limit
+        reports[CLASSES] = report_sets(coverage, sizes, holds, limit, sizes.count(limit))
     return reports
 
 

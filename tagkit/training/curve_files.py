@@ -16,7 +16,7 @@ from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.evaluation.learning_curve import LearningCurve, Point
 from tagkit.storage import CURVE, cannot_write, write_whole
-from tagkit.text.json_text import from_json, to_json
+from tagkit.text.json_text import from_json, plain, to_json
 from tagkit.training.artifact import FileArtifact
 from tagkit.wording import FORCE, Message
 
@@ -39,12 +39,14 @@ class Measured:
         measure: what their scores are.
         unit: what a training sentence is called.
         points: in the order in which they were measured.
+        sizes: that were asked for, increasing; empty where an older file does not say.
     """
 
     run: Mapping[str, Any]
     measure: str
     unit: str
     points: tuple[Point, ...] = ()
+    sizes: tuple[int, ...] = ()
 
 
 def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None = None) -> None:
@@ -59,9 +61,11 @@ def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None
         "tagkit": __version__,
         "measure": measured.measure,
         "unit": measured.unit,
+        "sizes": list(measured.sizes),
         "points": [point.to_dict() for point in points],
         "law": curve.law.to_dict() if curve else None,
         "forecasts": [each.to_dict() for each in curve.forecasts] if curve else [],
+        "remarks": plain(curve.remarks()) if curve else [],
         "run": dict(measured.run),
     }
     try:
@@ -84,7 +88,13 @@ def read_measured(folder: Path) -> Measured:
                 f"{path}: made by tagkit {record['tagkit']}, whose files this one cannot read"
             )
         points = tuple(_point(each) for each in record["points"])
-        return Measured(dict(record["run"]), str(record["measure"]), str(record["unit"]), points)
+        sizes = record.get("sizes")
+        if sizes is None and record.get("law"):  # of a version that wrote no sizes
+            sizes = {point.sentences for point in points}
+        return Measured(
+            dict(record["run"]), str(record["measure"]), str(record["unit"]), points,
+            tuple(sorted(map(int, sizes or ()))),
+        )  # fmt: skip
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -90,7 +90,7 @@ def learning_curve(
             `train.seed` does. The test corpus is not used.
         sizes: increasing: numbers of sentences, or shares of the training corpus. None for five of
             which each is twice the one before, up to the whole corpus; closer together where the
-            first would have fewer than ten sentences.
+            first would have fewer than ten sentences. A resumed curve has its own sizes then.
         listener: callbacks.
         resume: keep the points that are in the output folder, and continue the training that was
             stopped. Other sizes and seeds may be added.
@@ -113,10 +113,12 @@ def learning_curve(
     resolved = task.resolve(config, corpus)
     unit = task.describe(resolved).unit
     total = len(corpus.train.sentences)
-    if sizes is None:
-        counts = _usual_counts(total, corpus.train.path, unit)
-    else:
-        counts = _counts(sizes, total, corpus.train.path, unit)
+    path = corpus.train.path
+    counts: tuple[int, ...] = ()  # of a curve that is resumed, those that it has
+    if sizes is not None:
+        counts = _counts(sizes, total, path, unit)
+    elif not resume:
+        counts = _usual_counts(total, path, unit)
     # For a loss, whose law is another, the scores are those of the headline.
     auto = resolved if resolved.train.metric != LOSS else with_options(
         resolved, {"train.metric": AUTO}
@@ -125,9 +127,10 @@ def learning_curve(
     del corpus  # each training reads its own
     run_folder = RunFolder(folder, writes=True)
     with run_folder.locked(listener.on_note):
-        measured, config = _open(
-            run_folder, Measured({}, measure, unit), config, resume=resume, force=force
-        )
+        before = _measured_before(run_folder, resume=resume, force=force)
+        counts = counts or (before and before.sizes) or _usual_counts(total, path, unit)
+        fresh = Measured({}, measure, unit, sizes=counts)
+        measured, config = _open(run_folder, before, fresh, config)
         listener.on_start(counts, seeds, measure, unit)
         there = {(point.sentences, point.seed): point for point in measured.points}
         for count, seed in ((count, seed) for count in counts for seed in seeds):
@@ -247,14 +250,12 @@ def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -
     return counts
 
 
-def _open(
-    run_folder: RunFolder, fresh: Measured, config: Config, *, resume: bool, force: bool
-) -> tuple[Measured, Config]:
-    """Make the folder ready; the points to continue from, and the options of those to come.
+def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Measured | None:
+    """The curve in the folder that is to be continued; None for a new one.
 
     Raises:
         CheckpointError: the folder holds something else, or a curve that is neither continued nor
-            replaced, or the curve there is of other options or corpora.
+            replaced.
     """
     folder = run_folder.path
     found = run_folder.contents()
@@ -271,7 +272,18 @@ def _open(
             )
         )  # fmt: skip
     run_folder.check(resume=is_curve and resume, force=force)
-    before = read_measured(folder) if is_curve and resume else None
+    return read_measured(folder) if is_curve and resume else None
+
+
+def _open(
+    run_folder: RunFolder, before: Measured | None, fresh: Measured, config: Config
+) -> tuple[Measured, Config]:
+    """Make the folder ready; the points to continue from, and the options of those to come.
+
+    Raises:
+        CheckpointError: the curve there is of other options or corpora.
+    """
+    folder = run_folder.path
     if before:  # of a version with other defaults perhaps
         config = with_former_defaults(config, before.run)
     data = config.data
@@ -289,8 +301,12 @@ def _open(
                         ANOTHER_OR_FORCE)
             )  # fmt: skip
         run_folder.repair()
+        sizes = tuple(sorted({*before.sizes, *fresh.sizes}))
+        if sizes != before.sizes:  # at once, as below
+            before = replace(before, sizes=sizes)
+            write_measured(folder, before)
         return before, config
-    if is_curve:  # before it is removed
+    if CURVE in run_folder.contents().ours:  # before it is removed
         check_beforehand(config)
     run_folder.clear()
     run_folder.claim(CURVE, PICTURE)

@@ -67,7 +67,7 @@ from tagkit.training.trials import (
     TuneListener,
     trial_folder,
 )
-from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message, plural
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message, Setting, plural
 
 # Draws in a row, at most, of values that were tried: half by the sampler, which prefers what scored
 # well, then half at random, so that all of a small space is tried.
@@ -187,7 +187,10 @@ class _Search:
                 )
                 break
             self._run_trial(*drawn)
-        ended = self._trials()
+        if not (ended := self._trials()) and self.budget.is_over(0):
+            limit = Setting("train.max_minutes", f"{self.config.train.max_minutes:g}")
+            too_late = ") was over before the first trial began; allow more"
+            raise TrainingError(Message(f"{self.folder}: the time limit (", limit, too_late))
         done = [trial for trial in ended if trial.state == "done"]
         if not done:
             raise TrainingError(f"{self.folder}: no trial was completed")

@@ -220,6 +220,11 @@ def test_sets_are_predicted_and_evaluated_with_a_calibrated_model(
         "taggings\n"
     ) in shown
     assert library.evaluate_sets("dev.conll", 0.8, model="model")["tags"].to_dict() == report
+    paged = tagkit("eval", "model", "dev.conll", "--coverage", "0.8", "--html", "page.html")
+    assert paged.out == shown
+    assert "Sets of answers" in Path("page.html").read_text("utf-8")
+    tagkit("eval", "model", "dev.conll", "--html", "page.html")  # not asked for
+    assert "Sets of answers" not in Path("page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

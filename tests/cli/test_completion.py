@@ -12,6 +12,9 @@ from tagkit.cli import messages
 from tagkit.cli.completion import complete_part, values_of
 from tagkit.cli.main import COMMANDS, app
 from tagkit.config import Config, allowed, option_names
+from tagkit.models.task_table import TASKS
+
+ABOUT_LABELS = ("audit", "learning-curve")  # they refuse a task without labels
 
 
 def completed(command: str, flag: str, incomplete: str = "") -> list[str]:
@@ -39,6 +42,8 @@ def test_every_flag_of_an_option_with_fixed_values_completes_them(command: str) 
         values = [value for name in names for value in fixed_values(name)]
         if values and command != "convert":  # its --scheme is the one to write
             seen.append(param.opts[0])
+            if param.opts[0] == "--task" and command in ABOUT_LABELS:
+                values = [value for value in values if TASKS[value].annotates]
             assert completed(command, param.opts[0]) == values, param.opts
     if command == "train":
         assert seen == ["--task", "--input-format", "--on-misaligned"]
@@ -78,6 +83,14 @@ def test_the_formats_of_predictions_are_completed() -> None:
     formats = completed("predict", "--format")
     assert {"columns", "tsv", "jsonl", "show"} <= {*formats}
     assert completed("predict", "--format", "sh") == ["show"]
+
+
+def test_commands_about_labels_offer_the_tasks_that_give_labels(tagkit: Program) -> None:
+    for command in ABOUT_LABELS:
+        assert completed(command, "--task") == ["tag", "classify", "both"]
+        shown = " ".join(tagkit(command, "--help").out.split())
+        assert "What to learn: tag (tokens), classify (texts) or both. [default: tag]" in shown
+    assert "language-model" in completed("train", "--task")
 
 
 def test_every_option_has_a_part_that_is_completed() -> None:

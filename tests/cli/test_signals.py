@@ -4,11 +4,14 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from tagkit.cli.signals import Ended, stop_on_signal
+from tagkit.cli.signals import Ended, clean_up_on_signal, stop_on_signal
 
 
 @pytest.mark.parametrize(
@@ -129,3 +132,66 @@ def test_once_training_looks_at_the_event_the_first_signal_sets_it(number: int) 
         assert stop.is_set()
         with pytest.raises(error):
             signal.raise_signal(number)
+
+
+class Signalling:
+    """An object at whose end a signal arrives, where Python swallows all exceptions."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("context", [clean_up_on_signal, stop_on_signal])
+@pytest.mark.parametrize("seconds", [0, 5])  # whether the body ends before it is sent again
+def test_a_signal_whose_exception_python_swallows_comes_again(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    context: Callable[[], AbstractContextManager[object]],
+    seconds: int,
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)  # not that of pytest
+    error = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Ended}[number]
+
+    def end() -> None:
+        with context():
+            Signalling(number)
+            time.sleep(seconds)
+
+    with pytest.raises(error):
+        end()
+    assert capfd.readouterr().err == ""
+    assert sys.unraisablehook is sys.__unraisablehook__
+
+
+def test_a_signal_in_the_callback_of_a_weak_reference_comes_again() -> None:
+    references = []
+
+    def end() -> None:
+        watched = {1, 2}
+        references.append(weakref.ref(watched, lambda _: signal.raise_signal(signal.SIGTERM)))
+        with clean_up_on_signal():
+            del watched
+            time.sleep(5)
+
+    with pytest.raises(Ended):
+        end()
+
+
+def test_other_exceptions_that_python_swallows_are_shown_as_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: shown.append(ignored.exc_type))
+
+    class Failing:
+        def __del__(self) -> None:
+            raise ValueError
+
+    with clean_up_on_signal():
+        Failing()
+    assert shown == [ValueError]

@@ -4,6 +4,7 @@ import tagkit
 from tagkit import Sentence
 from tagkit.evaluation.analysis import analyse
 from tagkit.evaluation.analysis_text import analysis_lines
+from tagkit.evaluation.report_text import report_lines
 
 WORDS = ("Yesterday", "in", "the", "north", "of", "New", "York", "City", "it", "rained", "a", "lot")
 GOLD = Sentence(WORDS, ("O",) * 5 + ("B-LOC", "I-LOC", "I-LOC") + ("O",) * 4)
@@ -27,7 +28,7 @@ def test_measures_have_a_row_each() -> None:
         "partial      0.5000  0.5000  0.5000        0      0        1       0         0",
         "ent_type     1.0000  1.0000  1.0000        1      0        0       0         0",
         "surface      0.0000  0.0000  0.0000",
-        "surface: 1 distinct gold form with their types",
+        "surface: 1 distinct gold form with its type",
     ]
 
 
@@ -67,3 +68,22 @@ def test_slices_have_a_table_for_each_division() -> None:
         "",
         "tokens of the sentence  precision  recall      f1  support",
     ]
+
+
+def test_tables_that_would_be_empty_are_left_out_and_what_zeros_mean_is_said() -> None:
+    nothing = Sentence(("a", "b"), ("O", "O"))
+    report = tagkit.evaluate([nothing], [nothing], scheme="iob2")
+    assert [*report_lines(report)][-2:] == [
+        "IOB2 spans, conlleval-compatible; token accuracy 1.0000 of 2 tokens",
+        "there is no span, neither gold nor predicted: the scores of 0 mean nothing",
+    ]
+    assert [*analysis_lines(analyse(report, ["slices"]))] == []
+    report = tagkit.evaluate([nothing], [Sentence(("a", "b"), ("B-X", "O"))], scheme="iob2")
+    assert [*report_lines(report)][-1] == (
+        "there is no gold span: the scores are 0 whatever is predicted"
+    )
+    assert "1                      0.0000  0.0000  0.0000        0" in [
+        *analysis_lines(analyse(report, ["slices"]))
+    ]
+    report = tagkit.evaluate([GOLD], [FOUND])
+    assert not any("there is no" in line for line in report_lines(report))

@@ -17,6 +17,13 @@ def test_sets_that_reached_the_limit_are_named_where_there_are_some() -> None:
         "",
         "sets of classes at coverage 0.9: 1.0000 of 2 sets hold the gold classes, one of each "
         "text; standard error 0.0000",
-        "size: median 1.5, mean 1.50, 90th percentile 2; no set reached the limit of 3 classes",
+        "size: median 1.5, mean 1.50, 90th percentile 2; no set holds all 3 classes",
         "0.5000 of sets have one class alone, which is right in 1.0000 of them",
     ]
+
+
+def test_sets_of_all_classes_are_counted() -> None:
+    report = report_sets(0.99, [6, 6, 6, 5], [True, True, True, True], 6, 3)
+    assert [*set_lines({"classes": report})][2] == (
+        "size: median 6, mean 5.75, 90th percentile 6; 0.7500 of sets hold all 6 classes"
+    )

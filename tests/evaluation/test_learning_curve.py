@@ -136,6 +136,21 @@ def test_forecasts_are_the_same_in_another_order_and_with_all_sizes_ten_times_la
     assert fit("F1", found, seed=2).law == curve.law
 
 
+def test_errors_far_below_a_thousandth_follow_their_law_too() -> None:
+    law = PowerLaw(0.0, 1.0, 1.0)  # an error of a thousandth with 1,000 sentences
+    halved = [Point(size, 1, law.score(size)) for size in (1000, 2000, 4000, 8000)]
+    curve = fit("acc.", halved)
+    for point in halved:
+        assert 1 - curve.law.score(point.sentences) == pytest.approx(1 - point.score, rel=0.03)
+    twice, four = curve.forecasts
+    assert twice.score == pytest.approx(law.score(16_000), abs=5e-6)
+    assert twice.low > halved[-1].score
+    assert four.score > twice.score
+    # Half of the smallest error is what a score of 1 counts as.
+    ended = fit("acc.", [*halved[:3], Point(8000, 1, 1.0)])
+    assert ended.law.score(8000) == pytest.approx(curve.law.score(8000), abs=1e-9)
+
+
 @pytest.mark.parametrize("score", [0.001, 1.0, 0.5])
 def test_scores_that_do_not_rise_have_a_forecast_too(score: float) -> None:
     curve = fit("F1", [Point(size, 1, score) for size in SIZES])
@@ -202,3 +217,4 @@ def test_means_are_of_each_size() -> None:
     assert curve.mean_scores() == {10: 0.1, 20: 0.4, 40: 0.6}
     assert curve.to_dict()["points"][1] == {"sentences": 20, "seed": 1, "score": 0.3}
     assert curve.to_dict()["unit"] == "sentence"
+    assert curve.to_dict()["remarks"] == [*curve.remarks()]

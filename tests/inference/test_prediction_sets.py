@@ -189,7 +189,9 @@ def test_a_classifier_has_sets_of_classes(classifier: Predictor) -> None:
     assert report.covered >= 0.9
     for each in sets:
         assert sorted(each, key=lambda score: -score.probability) == [*each]
+    assert report.at_limit == np.mean([len(each) == 3 for each in sets])
     calibrated(classifier, {"classes": fixed(9.0, 3)})
+    assert report_on_sets(classifier, split, 0.9)["classes"].at_limit == 1.0
     assert len(classifier.predict_sets("bring me tea", 0.9).class_set) == 3
     assert classifier.predict_sets("", 0.9).class_set == ()
 

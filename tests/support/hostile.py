@@ -2,8 +2,10 @@
 
 import tagkit
 from tagkit.evaluation.calibration import Bin, Calibration, Threshold
+from tagkit.evaluation.conformal import report_sets
 from tagkit.evaluation.doubts import Audit, Doubt
 from tagkit.evaluation.html_report.page import Part, report_parts, whole_analysis
+from tagkit.evaluation.html_report.sets import Sets
 from tagkit.evaluation.learning_curve import Point, fit
 from tagkit.evaluation.systems import compare_systems
 
@@ -51,6 +53,7 @@ def all_parts() -> list[Part]:
         *report_parts(report, whole_analysis(report, None)),
         Part("", systems),
         Part("", calibration),
+        Part("", Sets("tags", report_sets(0.9, [1, 1, 3, 100], [True, False, True, True], 100, 1))),
         Part("", fit("F1", points)),
         Part("", audit),
     ]

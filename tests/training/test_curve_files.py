@@ -1,6 +1,7 @@
 """The files of a learning curve, with a manifest and without one."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,23 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     record = json.loads((tmp_path / CURVE).read_text())
     assert record["law"] == curve.law.to_dict()
     assert record["forecasts"] == [each.to_dict() for each in curve.forecasts]
+    assert record["remarks"] == []
+    flat = fit("F1", [Point(size, 1, 0.96) for size in (10, 20, 40)], "text")
+    write_measured(tmp_path, MEASURED, flat)
+    (remark,) = json.loads((tmp_path / CURVE).read_text())["remarks"]
+    assert remark.startswith("more data of this kind would bring little: ")
+
+
+def test_sizes_are_kept_and_a_complete_older_curve_has_those_of_its_points(tmp_path: Path) -> None:
+    measured = replace(MEASURED, sizes=(10, 20, 40, 80))
+    write_measured(tmp_path, measured)
+    assert read_measured(tmp_path) == measured
+    for curve, expected in ((None, ()), (fit("F1", POINTS, "text"), (10, 20, 40))):
+        write_measured(tmp_path, measured, curve)
+        record = json.loads((tmp_path / CURVE).read_text())
+        del record["sizes"]
+        (tmp_path / CURVE).write_text(json.dumps(record))
+        assert read_measured(tmp_path).sizes == expected
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ def test_the_curve_and_its_picture_are_kept_and_no_model(
         "learning-curve.json", "learning-curve.svg", "tagkit-run.json",
     ]  # fmt: skip
     record = json.loads((folder / "curve" / "learning-curve.json").read_text())
-    kept = {key: record[key] for key in ("measure", "unit", "points", "law", "forecasts")}
+    kept = {
+        key: record[key] for key in ("measure", "unit", "points", "law", "forecasts", "remarks")
+    }
     assert kept == curve.to_dict()
 
 
@@ -147,6 +149,33 @@ def test_what_is_there_is_not_trained_again_and_more_is_added(
     assert [was_there for _, was_there in recorder.points] == [0, 0, 1, 0, 1, 0]
     assert len(more.points) == 7  # that of 40 sentences stays
     assert {*first.points} < {*more.points}
+
+
+def test_without_sizes_a_resumed_curve_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = scored(monkeypatch)
+    first = learning_curve(settings(tmp_path), SIZES)
+    assert learning_curve(settings(tmp_path), resume=True) == first
+    assert len(trained) == 3
+    learning_curve(settings(tmp_path), (10, 20, 80), resume=True)
+    recorder = Recorder()
+    learning_curve(settings(tmp_path, "train.seeds=[1,2]"), None, recorder, resume=True)
+    assert recorder.trainings == [(10, 2), (20, 2), (40, 2), (80, 2)]
+
+
+def test_a_curve_that_is_stopped_at_once_keeps_the_sizes_that_were_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr("tagkit.training.learning_curve.train", stopped)
+    with pytest.raises(Interrupted):
+        learning_curve(settings(tmp_path), SIZES)
+    scored(monkeypatch)
+    curve = learning_curve(settings(tmp_path), resume=True)
+    assert [point.sentences for point in curve.points] == [20, 40, 80]
 
 
 def test_a_share_of_a_corpus_whose_dev_is_split_off_is_one_of_the_rest(

@@ -213,6 +213,16 @@ def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
     ]  # fmt: skip
 
 
+def test_a_time_limit_that_is_over_before_the_first_trial_is_said(tmp_path: Path) -> None:
+    config = settings(tmp_path, "train.max_minutes=0.05")
+    with pytest.raises(TrainingError) as raised:
+        tune(config, parse_spaces(["train.lr=0.1,0.2"]), trials=2, started_s=time.monotonic() - 4)
+    assert str(raised.value) == (
+        f"{config.output.dir}: the time limit (train.max_minutes=0.05) was over before the first "
+        "trial began; allow more"
+    )
+
+
 def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Scores by size of the training corpus, the law through them, and what more data would bring."""
 
 from collections import defaultdict
+from dataclasses import replace
 from statistics import mean
 
 from markupsafe import Markup
@@ -16,7 +17,9 @@ _APART = 1.25  # ratio of two sizes whose texts do not run together
 
 
 def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
-    """What was measured, and the forecasts."""
+    """What was measured, the forecasts, and what is to be kept in mind with them."""
+    if curve.finds_no_error:
+        curve = replace(curve, forecasts=())
     by_size: dict[int, list[float]] = defaultdict(list)
     for point in curve.points:
         by_size[point.sentences].append(point.score)
@@ -36,14 +39,17 @@ def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
         _chart(curve),
         note("Points: trained models. Line: the power law through them. Dashed, with "
              f"{100 * LEVEL:g} % intervals: forecasts. Sizes have a logarithmic axis."),
-        note(f"score(n) = 1 - ({law.asymptote:.4f} + {law.factor:.4f} n^-{law.exponent:.3f})"),
+        None if curve.finds_no_error else note(
+            f"score(n) = 1 - ({law.asymptote:.4f} + {law.factor:.4f} n^-{law.exponent:.3f})"
+        ),
     )  # fmt: skip
     runs = table("Measured", ("sentences", "runs", f"{curve.measure}, %", "from and to"), measured)
     interval = f"{100 * LEVEL:g} % interval"
     forecasts = table(
         "With more data of this kind", ("sentences", f"{curve.measure}, %", interval), ahead
     )
-    return side_by_side(figure, joined([runs, forecasts]))
+    remarks = [element("p", f"Warning: {remark}") for remark in curve.remarks()]
+    return side_by_side(figure, joined([runs, forecasts if ahead else None, *remarks]))
 
 
 def _chart(curve: LearningCurve) -> Markup:

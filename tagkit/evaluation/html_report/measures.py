@@ -7,7 +7,6 @@ from tagkit.evaluation.html_report.tables import note
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.elements import joined, share, table
-from tagkit.wording import plural
 
 
 def draw_measures(measures: Measures, palette: Palette) -> Markup:
@@ -28,6 +27,6 @@ def draw_measures(measures: Measures, palette: Palette) -> Markup:
         table("Measures of spans", heads, [*rows, form]),
         note("strict: boundaries and type are right. exact: boundaries are. partial: half a point "
              "for an overlap. ent_type: an overlap of the same type (SemEval-2013, task 9.1). "
-             f"surface: each of {plural(surface.support, 'distinct gold form')} with its type "
-             "counts once (WNUT-17)."),
+             "surface: each distinct gold form with its type counts once, "
+             f"{surface.support:,} in all (WNUT-17)."),
     ])  # fmt: skip

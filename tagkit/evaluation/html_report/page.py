@@ -27,6 +27,7 @@ from tagkit.evaluation.html_report.errors import draw_errors
 from tagkit.evaluation.html_report.learning_curve import draw_learning_curve
 from tagkit.evaluation.html_report.measures import draw_measures
 from tagkit.evaluation.html_report.scores import Scored, draw_scores
+from tagkit.evaluation.html_report.sets import Sets, draw_sets
 from tagkit.evaluation.html_report.slices import draw_slices, draw_words
 from tagkit.evaluation.html_report.systems import draw_systems
 from tagkit.evaluation.learning_curve import LearningCurve
@@ -75,6 +76,7 @@ SECTIONS = (
     Section("For which spans it works", "slices", Slices, draw_slices),
     Section("Known and unknown words", "words", WordAccuracy, draw_words),
     Section("How sure it is", "calibration", Calibration, draw_calibration),
+    Section("Sets of answers", "sets", Sets, draw_sets),
     Section("Would more data help?", "learning-curve", LearningCurve, draw_learning_curve),
     Section("Labels in doubt", "doubts", Audit, draw_doubts),
 )

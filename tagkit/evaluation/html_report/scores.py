@@ -7,7 +7,7 @@ from markupsafe import Markup
 from tagkit.evaluation.analysis import HeadlineInterval
 from tagkit.evaluation.class_report import ClassReport
 from tagkit.evaluation.html_report.tables import cards, note, score_table, side_by_side
-from tagkit.evaluation.report_text import label_cell
+from tagkit.evaluation.report_text import label_cell, without_spans
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.html.colours import Palette
 from tagkit.html.elements import joined, percent, share
@@ -51,6 +51,8 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
         names = [f"{label_cell(label)} ({count:,})" for label, count in report.unknown.items()]
         unknown = note("Gold labels that the model does not know, all counted as errors: ",
                        listed(names))  # fmt: skip
-    labels = score_table("Scores by label", "label", report.types.items())
+    labels = score_table("Scores by label", "label", report.types.items()) if report.types else None
     means = score_table("Averages", "average", averages)
-    return joined([cards(*shown), side_by_side(labels, means), unknown])
+    remark = without_spans(report) if isinstance(report, TagReport) else ""
+    empty = note(f"{remark[0].upper()}{remark[1:]}.") if remark else None
+    return joined([cards(*shown), empty, side_by_side(labels, means), unknown])

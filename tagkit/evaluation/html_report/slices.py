@@ -12,8 +12,8 @@ from tagkit.html.colours import Palette
 from tagkit.html.elements import share, table
 
 
-def draw_slices(slices: Slices, palette: Palette) -> Markup:
-    """A table for each division of the spans."""
+def draw_slices(slices: Slices, palette: Palette) -> Markup | None:
+    """A table for each division of the spans; nothing without spans."""
     divisions: dict[str, Mapping[str, Score] | None] = {
         "By the words in training": slices.seen,
         "By the spans of the type in training": slices.frequency,
@@ -21,11 +21,9 @@ def draw_slices(slices: Slices, palette: Palette) -> Markup:
         "By tokens of the sentence": slices.sentence_length,
     }
     tables = [
-        score_table(title, "slice", scores.items())
-        for title, scores in divisions.items()
-        if scores is not None
+        score_table(title, "slice", scores.items()) for title, scores in divisions.items() if scores
     ]
-    return side_by_side(*tables)
+    return side_by_side(*tables) if tables else None
 
 
 def draw_words(words: WordAccuracy, palette: Palette) -> Markup:

@@ -2,6 +2,8 @@
 
 from html_sections import record, rows, section
 
+from tagkit.evaluation.learning_curve import Point, fit
+
 
 def test_a_learning_curve_has_its_points_its_law_and_its_forecasts() -> None:
     root = section("learning-curve", record("learning-curve"))
@@ -10,3 +12,20 @@ def test_a_learning_curve_has_its_points_its_law_and_its_forecasts() -> None:
     assert [each[0] for each in rows(root, "Measured")[1:]] == ["500", "1,000", "2,000", "4,000"]
     ahead = rows(root, "With more data of this kind")
     assert [each[0] for each in ahead[1:]] == ["8,000", "16,000"]
+
+
+def test_a_page_has_the_warnings_that_the_terminal_shows() -> None:
+    points = [Point(size, 1, score) for size, score in ((10, 0.5), (20, 0.6), (40, 0.55))]
+    assert [each.text for each in section("learning-curve", fit("F1", points)).all("p")][-1] == (
+        "Warning: a smaller part of the corpus scores more than all that was tried, so that chance "
+        "outweighs size: more seeds (train.seeds=1,2,3) would tell"
+    )
+
+
+def test_a_dev_without_errors_has_no_law_and_no_forecast() -> None:
+    points = [Point(size, 1, 1.0) for size in (10, 20, 40)]
+    root = section("learning-curve", fit("F1", points))
+    assert [next(each.all("caption")).text for each in root.all("table")] == ["Measured"]
+    assert "Warning: dev finds no error at any size, so that" in root.text
+    assert "score(n)" not in root.text
+    assert not list(root.all("circle", "dot-2"))

@@ -35,7 +35,8 @@ def titles(found: Element) -> list[str]:
 def test_each_record_has_its_section_and_a_link_to_it(root: Element) -> None:
     assert titles(root) == [
         "Scores", "Systems side by side", "What goes wrong", "Other measures",
-        "For which spans it works", "How sure it is", "Would more data help?", "Labels in doubt",
+        "For which spans it works", "How sure it is", "Sets of answers", "Would more data help?",
+        "Labels in doubt",
     ]  # fmt: skip
     anchors = [each.attributes["id"] for each in root.all("section")]
     assert [each.attributes["href"] for each in root.all("a")] == [f"#{each}" for each in anchors]
@@ -94,6 +95,15 @@ def test_tags_and_classes_have_a_section_each() -> None:
     assert anchors[:2] == ["scores", "scores-2"]
     cells = [each.text for each in drawn.all("td", "heat-3")]
     assert "2" in cells  # texts of "yes" that were taken for "no"
+
+
+def test_without_a_span_no_table_is_empty_and_the_page_says_what_zeros_mean() -> None:
+    nothing = Sentence(("a", "b"), ("O", "O"))
+    report = tagkit.evaluate([nothing], [nothing], scheme="iob2")
+    drawn = parsed(page(report_parts(report, whole_analysis(report, None))))
+    assert titles(drawn) == ["Scores", "What goes wrong", "Other measures"]
+    assert all(next(table.all("tbody")).text for table in drawn.all("table"))
+    assert "There is no span, neither gold nor predicted: the scores of 0 mean " in drawn.text
 
 
 def test_plain_labels_have_a_confusion_matrix_whose_diagonal_is_what_is_right() -> None:

@@ -1,0 +1,26 @@
+"""Sets of answers on a page."""
+
+from html_sections import record, section
+
+from tagkit.evaluation.conformal import report_sets
+from tagkit.evaluation.html_report.sets import Sets
+
+
+def test_sets_of_tags_have_their_coverage_and_their_sizes() -> None:
+    root = section("sets", record("sets"))
+    assert [each.text for each in root.all("dt")] == [
+        "hold the gold tags, %", "sets", "mean size", "have one tagging alone, %",
+        "reached the limit of 100 taggings, %",
+    ]  # fmt: skip
+    assert [each.text for each in root.all("dd")] == [
+        "75.00of 90 asked for; standard error 21.65", "4one of each sentence",
+        "26.25median 2, 90th percentile 100", "50.00right in 50.00 %", "25.00",
+    ]  # fmt: skip
+
+
+def test_sets_of_classes_say_how_many_hold_all() -> None:
+    report = report_sets(0.99, [6, 6, 6, 5], [True] * 4, 6, 3)
+    root = section("sets", Sets("classes", report))
+    heads, values = ([each.text for each in root.all(name)] for name in ("dt", "dd"))
+    assert (heads[-1], values[-1]) == ("hold all 6 classes, %", "75.00")
+    assert values[3] == "0.00"  # and nothing of how many of none are right
