@@ -191,7 +191,9 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
     else:
         written = _as_documents(job, items, plain=plain)
     several = may_lack_classes(job.format, items)
-    writing = Writing(plain, job.single, job.reading.note, several_classes=several)
+    names = [name for name, _ in items[0].extra]  # a table may have two columns of one name
+    names += dict.fromkeys(name for item in items for name, _ in item.extra if name not in names)
+    writing = Writing(plain, job.single, job.reading.note, several_classes=several, names=names)
     found = job.target.write(_counted(written, converted), writing)
     yield from naming_file(found, lambda: job.source.name)
 

@@ -34,7 +34,12 @@ from tagkit.evaluation.labelled import (
     labelled_records,
 )
 from tagkit.evaluation.metrics import Kind, need_labels
-from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
+from tagkit.evaluation.pairing import (
+    in_gold_order,
+    paired_texts,
+    predicted_tags,
+    require_same_tokens,
+)
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.tag_tally import score_sentences
@@ -305,6 +310,7 @@ def _paired_tags(
                     " is for a tag for each token")
         )  # fmt: skip
     spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
+    predicted = in_gold_order(gold, predicted)
     sides = characters_of_both(
         (gold.items, gold.name), (predicted.items, predicted.name), data.tokenizer, spans_of,
         whole=by_record,

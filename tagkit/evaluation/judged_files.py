@@ -13,7 +13,7 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.judged import Judged, judge_classes, judge_spans, judge_tokens
 from tagkit.evaluation.labelled import Labelled
 from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.pairing import paired_texts
+from tagkit.evaluation.pairing import in_gold_order, paired_texts
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import STRICT, TagReport
 from tagkit.text.records import Document, LabelScore
@@ -55,6 +55,7 @@ def _tags(
 ) -> Judged | None:
     if report.comparison.kind is Kind.TOKENS:
         return _tokens(gold, predicted)
+    predicted = in_gold_order(gold, predicted)
     probabilities = _span_probabilities(predicted.items)
     if probabilities is None:
         return None

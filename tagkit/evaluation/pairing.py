@@ -1,7 +1,8 @@
 """Gold records and predicted ones of the same tokens or the same texts, one by one."""
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, repeat, zip_longest
 
 from tagkit.config import DataConfig
@@ -116,6 +117,20 @@ def paired_texts(gold: Labelled, predicted: Labelled) -> tuple[Sequence[Item], S
             raise FormatError(source, line, f"expected {_text(ours)}{place}, found {_text(theirs)}")
         pairs.append(theirs)
     return gold.items, pairs
+
+
+def in_gold_order(gold: Labelled, predicted: Labelled) -> Labelled:
+    """The predicted records in the order of the gold ones, where one of the files has none.
+
+    They stay as they are where their texts are not the same: of a corpus that is divided elsewhere
+    in the two files the order has to be that of the corpus.
+    """
+    if gold.is_ordered and predicted.is_ordered:
+        return predicted
+    if Counter(map(_key, gold.items)) != Counter(map(_key, predicted.items)):
+        return predicted
+    found = [item for item in _in_order_of(gold.items, predicted.items) if item is not None]
+    return replace(predicted, items=found)
 
 
 def _in_order_of(wanted: Sequence[Item], found: Sequence[Item]) -> list[Item | None]:

@@ -26,12 +26,13 @@ from tagkit.inference.style import (
     Origin,
     Style,
     conllu_columns,
+    origin_of,
     require_format,
 )
 from tagkit.inference.tag_cells import rows_of
 from tagkit.inference.window import Blocks, Lines, Output, Records, Refused, Window
 from tagkit.limits import MAX_LENGTH
-from tagkit.text.records import Document, Prediction, Sentence, TagColumn, TaggedText
+from tagkit.text.records import Prediction, Sentence, TagColumn, TaggedText
 from tagkit.text.schemes import has_spans
 from tagkit.wording import Message, Setting
 
@@ -236,7 +237,7 @@ class Annotator:
             case Blocks():
                 items = _sentences(window)
         for item, answer in zip(items, self._predict(items), strict=True):
-            yield answer, _origin(item, window.file)
+            yield answer, origin_of(item, window.file)
 
     def _blocks(self, window: Blocks, style: Style) -> Iterator[str]:
         """The lines of a column file with the predicted tags."""
@@ -254,7 +255,7 @@ class Annotator:
                     yield from append_column(block, window.layout, ())
                 continue
             sentence, prediction = next(found)
-            origin = _origin(sentence, window.file)
+            origin = origin_of(sentence, window.file)
             lines = self._filled if style.format == CONLLU else self._appended
             yield from self._whole(lines(block, window, prediction, style, origin))
 
@@ -340,10 +341,3 @@ def _sentences(window: Blocks) -> list[Sentence]:
 def _as_text(answer: Prediction) -> TaggedText:
     """A prediction with its classes alone."""
     return TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)
-
-
-def _origin(item: Item, file: str) -> Origin:
-    # A folder of documents is one input of many files, so a document names its own.
-    if isinstance(item, Document):
-        return Origin(item.source or file, item.line, name=item.name, extra=item.extra)
-    return Origin(file, item.lines[0] if item.lines else 1, extra=item.extra)

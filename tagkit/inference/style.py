@@ -7,9 +7,10 @@ from tagkit.config import Column, DataConfig
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
 from tagkit.corpus.formats.conllu import KEY
+from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import Format, targets
 from tagkit.errors import DataError
-from tagkit.text.records import Extra, LabelScore, TaggedText
+from tagkit.text.records import Document, Extra, LabelScore, TaggedText
 from tagkit.wording import Message, Setting
 
 COLUMNS, JSONL, AUTO = "columns", "jsonl", "auto"
@@ -17,6 +18,9 @@ SHOW = "show"  # for people, not for programs
 # `render.py` writes these, with all that a model says; all others are written from records.
 RENDERED = (COLUMNS, CONLLU, JSONL)
 _NO_ANNOTATION = ("ID", "FORM")  # columns of CoNLL-U that say which word it is
+# What answers in JSON say beside labels and spans. Kept from a record that a model has answered
+# before, it would be taken for what this model says.
+_OF_ANSWERS = ("probabilities", "coverage", "sets", "class_set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Origin:
         offset: of the text's first code point in the file's text; None if the text is not a
             substring of it.
         name: of the text in its corpus; empty where it has none.
-        extra: what else its record has, such as an id.
+        extra: what else its record has, such as an id, without what another model has said of it.
     """
 
     file: str
@@ -73,6 +77,15 @@ class Origin:
     offset: int | None = None
     name: str = ""
     extra: Extra = ()
+
+
+def origin_of(item: Item, file: str) -> Origin:
+    """Where a record comes from, in an input of this name."""
+    extra = tuple((name, value) for name, value in item.extra if name not in _OF_ANSWERS)
+    # A folder of documents is one input of many files, so a document names its own.
+    if isinstance(item, Document):
+        return Origin(item.source or file, item.line, name=item.name, extra=extra)
+    return Origin(file, item.lines[0] if item.lines else 1, extra=extra)
 
 
 def selected(answer: TaggedText, style: Style) -> list[LabelScore]:

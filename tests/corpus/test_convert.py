@@ -330,6 +330,20 @@ def test_an_id_of_conllu_is_that_of_the_record_and_comes_back(tmp_path: Path) ->
     assert back == text.replace("# text = Oslo\n", "")
 
 
+def test_an_id_that_no_comment_can_hold_is_reported(tmp_path: Path) -> None:
+    ids = ('12.5, "x": 1', '"d1\\t7"', '["x", 1]', '""', "null")
+    lines = "".join(f'{{"tokens": ["a"], "tags": ["B-X"], "id": {name}}}\n' for name in ids)
+    written, notes = convert(tmp_path, lines, "conllu", name="a.jsonl")
+    assert [line for line in written.splitlines() if "sent_id" in line] == ["# sent_id = 12.5"]
+    said = (
+        "conllu has no place for an id that is neither a text of one line nor a number: it is "
+        "left out"
+    )
+    assert notes.count(said) == 1
+    _, notes = convert(tmp_path, lines.splitlines()[0], "conllu", name="a.jsonl")
+    assert said not in notes
+
+
 def test_sentences_of_one_text_get_ids_of_their_own_in_conllu(tmp_path: Path) -> None:
     lines = '{"id": 5, "text": "Oslo. Rome. Lima.", "spans": []}\n{"text": "Yes.", "spans": []}\n'
     written, _ = convert(tmp_path, lines, "conllu", name="a.jsonl")
@@ -359,10 +373,10 @@ def test_named_columns_of_a_table_stay(tmp_path: Path) -> None:
     assert written == 'label,id,note,text\nx,1,,"a, b"\ny,2,"so, so",c\n'
     found = convert(tmp_path, text, "jsonl-texts", name="a.csv")[0].splitlines()
     assert json.loads(found[1]) == {"id": "2", "text": "c", "label": "y", "note": "so, so"}
-    lines = '{"text": "a", "label": "x", "id": 1}\n{"text": "b", "label": "y", "n": null}\n'
+    lines = '{"text": "a", "label": "x", "id": 1}\n{"text": "b", "label": "y", "n": "z"}\n'
     written, notes = convert(tmp_path, lines, "tsv", name="b.jsonl")
-    assert written == "label\tid\ttext\nx\t1\ta\ny\t\tb\n"
-    assert notes == ["tsv: values that the first text does not have are left out"]
+    assert written == "label\tid\tn\ttext\nx\t1\t\ta\ny\t\tz\tb\n"
+    assert notes == []
 
 
 def test_a_column_with_the_name_of_an_annotation_is_kept(tmp_path: Path) -> None:

@@ -193,3 +193,15 @@ def test_words_in_lists_are_those_of_the_answers(model: Predictor) -> None:
     other = [Sentence(("Ada", "sees", "Rome", "."), ("O",) * 4)]
     with pytest.raises(FormatError, match="expected 'visits' as on gold:1, found 'sees'"):
         tagkit.evaluate(gold, other)
+
+
+def test_a_brat_folder_is_paired_with_its_corpus_by_the_texts(tmp_path: Path) -> None:
+    # Files are sorted by their names: s1, s10, s2.
+    gold = [
+        tagkit.Document(f"Oslo {n}", (tagkit.TextSpan("Oslo", 0, 4, "LOC"),), name=f"s{n}")
+        for n in (1, 2, 10)
+    ]
+    tagkit.write(gold, tmp_path / "gold.jsonl")
+    tagkit.write(gold, tmp_path / "brat", to="brat")
+    report = tagkit.evaluate(tmp_path / "gold.jsonl", tmp_path / "brat")
+    assert report.headline == 1

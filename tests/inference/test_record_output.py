@@ -48,7 +48,7 @@ def test_several_inputs_have_one_header_and_notes_are_said_once() -> None:
     outputs = [window(first, second), window(second, file="other")]
     write_records(outputs, style("csv"), None, written.append, notes.append)
     assert "".join(written) == "label,id,text\nA,1,x\nB,,y\nB,,y\n"
-    assert notes == ["csv: values that the first text does not have are left out"]
+    assert notes == ["csv: the values of 'n', which the first text does not have, are left out"]
 
 
 def test_a_sentence_that_cannot_be_written_is_named_with_its_file() -> None:

@@ -6,7 +6,8 @@ from kinds import BOTH, CLASSES, TAGS
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.errors import DataError
-from tagkit.inference.style import conllu_columns, formats_for, require_format
+from tagkit.inference.style import conllu_columns, formats_for, origin_of, require_format
+from tagkit.text.records import Document, Sentence
 
 OF_TAGS = {"columns", "conllu", "html", "jsonl", "jsonl-tokens", "parallel", "slash"}
 OF_CLASSES = {
@@ -91,3 +92,13 @@ def test_each_of_several_columns_is_filled_under_a_name_of_its_own() -> None:
     assert conllu_columns(named, spans=False) == ("UPOS", "FEATS", "MISC.Entity")
     numbered = DataConfig(tag_column=(1, 2, 3), format="columns")
     assert conllu_columns(numbered, spans=True) == ("MISC.NER", "MISC.Tag2", "MISC.Tag3")
+
+
+def test_what_another_model_has_said_of_a_record_is_not_kept_with_it() -> None:
+    said = ("probabilities", {"a": 1.0}), ("coverage", 0.9), ("sets", []), ("class_set", [])
+    extra = (("id", 5), *said, ("line", 3))
+    kept = (("id", 5), ("line", 3))
+    found = origin_of(Document("x", name="d", source="d.txt", line=4, extra=extra), "folder")
+    assert (found.file, found.line, found.name, found.extra) == ("d.txt", 4, "d", kept)
+    found = origin_of(Sentence(("x",), lines=(7,), extra=extra), "in.jsonl")
+    assert (found.file, found.line, found.extra) == ("in.jsonl", 7, kept)

@@ -182,6 +182,11 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
             column = Setting("data.tag_column", f"MISC.{KEY}")
             writing.note(Message("the tags are in MISC; read them with ", column))
         name = ids.unique(given := _name(item))
+        if not given and dict(item.extra).get("id") not in (None, ""):
+            writing.note(
+                f"{CONLLU} has no place for an id that is neither a text of one line nor a number: "
+                "it is left out"
+            )
         if name != given:
             writing.note(
                 f"{CONLLU} needs another sent_id for each sentence: to ids that come again a "
@@ -213,7 +218,7 @@ class _Ids:
 def _name(item: Sentence) -> str:
     """What stands in `# sent_id`; empty where the sentence has no id that fits a comment."""
     name = dict(item.extra).get("id")
-    return str(name) if isinstance(name, (str, int)) and is_cell(str(name)) else ""
+    return str(name) if isinstance(name, (str, int, float)) and is_cell(str(name)) else ""
 
 
 def _lines(item: Sentence, plain: bool, name: str) -> Iterator[str]:

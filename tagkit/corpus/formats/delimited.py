@@ -192,8 +192,8 @@ def _rows(
 ) -> Iterator[list[str]]:
     """The cells of the header and of each document: label, other columns, text.
 
-    The other columns are those that the first document has; a document without one has an empty
-    cell there.
+    The other columns are those that all documents have, or, where these are not known, the first
+    one; a document without one has an empty cell there.
 
     Args:
         items: the documents.
@@ -209,10 +209,13 @@ def _rows(
                 writing.note(f"{format} has no place for a column named {shorten(name)}: its "
                              "values are left out")  # fmt: skip
         if names is None:
-            names = [name for name, _ in others]
+            known = [name for name, _ in item.extra] if writing.names is None else writing.names
+            names = [name for name in known if _names_column(name, ends)]
             yield [_LABEL, *names, _TEXT]
-        if any(name not in names for name, _ in others):
-            writing.note(f"{format}: values that the first text does not have are left out")
+        for name, _ in others:
+            if name not in names:
+                writing.note(f"{format}: the values of {shorten(name)}, which the first text does "
+                             "not have, are left out")  # fmt: skip
         values = [value for _, value in others]
         if [name for name, _ in others] != names:  # two columns may have one name, as in CSV
             values = [dict(others).get(name, "") for name in names]

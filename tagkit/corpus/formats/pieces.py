@@ -1,6 +1,6 @@
 """What writers yield: pieces of text, each for one of the files of the output; and their checks."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tagkit.errors import FormatError, shorten
@@ -36,6 +36,8 @@ class Writing:
         blank_labels: whether a table may have a text without a label, as a model that finds none
             leaves it; a corpus to learn from may not.
         several_classes: whether a text may have several classes, and so none of them.
+        names: of what records have beside their text and annotation, where all records are known;
+            None for what the first one has.
     """
 
     plain: bool
@@ -43,6 +45,7 @@ class Writing:
     note: Callable[[str], None]
     blank_labels: bool = False
     several_classes: bool = False
+    names: Sequence[str] | None = None
 
 
 def naming_file(pieces: Iterable[Piece], file: Callable[[], str]) -> Iterator[Piece]:

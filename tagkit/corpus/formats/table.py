@@ -82,7 +82,8 @@ class Format:
         keeps_values: what it keeps of the names and values that records have beside text and
             annotation: all of them, their ids, ids as names of files, or nothing.
         may_lack_classes: whether a text of it may have no class, where others have several.
-        is_ordered: whether its records are in the corpus's order, and not in that of their labels.
+        is_ordered: whether its records are in the corpus's order, and not in that of their labels
+            or of the names of files.
         family: a name in options that stands for several formats, whichever fits; empty for none.
     """
 
@@ -133,7 +134,7 @@ _ALL = (
            write_jsonl_texts, _JSONL, has_classes=True, keeps_values="all", may_lack_classes=True,
            family="jsonl"),
     Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, (ANNOTATION,),
-           many_files=True, keeps_values="file names"),
+           many_files=True, keeps_values="file names", is_ordered=False),
     Format("parallel", "seq.in, seq.out and label, as ATIS has them", "tags", read_parallel,
            write_parallel, many_files=True, has_classes=True),
     # From here on by how little other text looks like it: every line of a .trees file begins with
