@@ -155,6 +155,8 @@ def test_a_signal_whose_exception_python_swallows_comes_again(
     seconds: int,
 ) -> None:
     monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)  # not that of pytest
+    # `clean_up_on_signal` leaves SIGINT to Python, which has no handler where it was ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     error = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Ended}[number]
 
     def end() -> None:
@@ -162,8 +164,11 @@ def test_a_signal_whose_exception_python_swallows_comes_again(
             Signalling(number)
             time.sleep(seconds)
 
-    with pytest.raises(error):
-        end()
+    try:
+        with pytest.raises(error):
+            end()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capfd.readouterr().err == ""
     assert sys.unraisablehook is sys.__unraisablehook__
 

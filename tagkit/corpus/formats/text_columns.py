@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.options import Reading
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FileError, shorten
 from tagkit.wording import Message, Setting, plural
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
@@ -55,7 +55,7 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
     """What the columns are, by the configuration and the first rows.
 
     Raises:
-        FormatError: a column is named that is not there, or nothing tells which is which.
+        FileError: a column is named that is not there, or nothing tells which is which.
     """
     data = reading.data
     number, first = rows[0]
@@ -73,14 +73,21 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
             reading.note(Message(alone, Setting("data.header", "yes")))
     try:
         text = _named(data.text_column, "text_column", first, header)
-        label = _named(data.label_column, "label_column", first, header)
+        label, problem = None, None
+        try:
+            label = _named(data.label_column, "label_column", first, header)
+        except ValueError as error:  # new texts need no labels
+            problem = error
         if header:
             text = _known(first, TEXT_NAMES, label) if text is None else text
             label = _known(first, LABEL_NAMES, text) if label is None else label
+        # Without the name of a text the first row may be one itself.
+        if problem is not None and (reading.with_tags or text is None):
+            raise problem
         if reading.with_tags or (text is None and len(first) > 1):
             text, label = _settle(text, label, len(first), same[1:] if header else same)
     except ValueError as error:
-        raise FormatError(source, number, str(error)) from None
+        raise FileError(source, number, str(error)) from None
     # In prediction labels are not wanted, and a file of one column is a file of texts.
     text = text or 0
     return TextLayout(len(first), text, None if label == text else label, header)

@@ -21,7 +21,7 @@ from tagkit.corpus.formats.delimited import (
 )
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import FormatError, TagkitError
+from tagkit.errors import FileError, FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
 
 TRAVEL = Path(__file__).parents[3] / "data" / "travel"
@@ -33,6 +33,17 @@ def pairs(tmp_path: Path, content: str, reader: Reader = read_tsv, **options: ob
     path.write_bytes(content.encode())
     found = read(path, reader, **options)
     return ["|".join([*item.labels, item.text]) for item in found]  # type: ignore[union-attr]
+
+
+def test_new_texts_need_no_column_of_labels(tmp_path: Path) -> None:
+    names = {"text_column": "utt", "label_column": "intent"}
+    assert pairs(tmp_path, "utt\tsrc\nA b\tx\n", with_tags=False, **names) == ["A b"]
+    assert pairs(tmp_path, "utt\nA b\n", with_tags=False, **names) == ["A b"]
+    assert pairs(tmp_path, "text\nA b\n", with_tags=False, label_column="intent") == ["A b"]
+    # Here the first line may be a text, and corpora need the labels.
+    for options in ({"with_tags": False, "label_column": "intent"}, names):
+        with pytest.raises(FileError, match=r"a:1: data\.label_column = 'intent': expected one of"):
+            pairs(tmp_path, "utt\tsrc\nA b\tx\n", **options)
 
 
 @pytest.mark.parametrize("reader", [read_tsv, read_csv])
