@@ -157,10 +157,11 @@ def _none_lost() -> Iterator[None]:
 
     sys.unraisablehook = hook
     try:
-        yield
-        while waiting:  # while the handlers are there
-            waiting.pop().join()
+        try:
+            yield
+        finally:
+            while waiting:  # while the handlers are there, also where the body has failed
+                waiting.pop().join()
     finally:
-        sys.unraisablehook = before
-        for timer in waiting:  # the program ends by another error
-            timer.cancel()
+        if sys.unraisablehook is hook:  # and not one that the body has set
+            sys.unraisablehook = before

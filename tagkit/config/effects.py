@@ -25,7 +25,6 @@ _VALUES_OF_AUTO = {
     "head.feature_crf": 0,
     "head.label_consistency": 0.0,
     "head.pooling": "attention",
-    "train.batch_size": 32,
     "train.workers": 1,
 }
 

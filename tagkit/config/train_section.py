@@ -109,16 +109,16 @@ class TrainConfig(Section):
     # The defaults that are "auto" follow from the size of the corpus: `training/defaults.py`.
     batch_size: Annotated[
         Auto | Annotated[int, Field(ge=1)],
-        Option(
-            "Sentences per batch; auto: 4 to 32 by the size of the corpus.",
-            needs=Needs("train.batch_tokens", (0,)),
-        ),
+        Option("Sentences per batch; auto: 4 to 32 by the size of the corpus."),
     ] = "auto"
     # Sentences differ in length: a limit on tokens keeps the memory of a batch level.
     batch_tokens: Annotated[
         int,
         Field(ge=0),
-        Option("Tokens per batch, padding included; 0 to use batch_size.", needs=_NOT_IN_STREAMS),
+        Option(
+            "Tokens per batch, padding included, in place of batch_size; 0 for that.",
+            needs=_NOT_IN_STREAMS,
+        ),
     ] = 0
     # A linear or cosine schedule falls towards the last epoch, so that a resumed run with another
     # max_epochs is not the run that it would have been; to train on is worth that.

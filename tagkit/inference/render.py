@@ -74,10 +74,8 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
         record["spans"] = [_without_none(span) for span in answer.spans]
     if isinstance(answer, TextSets):
         record |= _sets(answer, style)
-    # A key of its own, such as "line", is not replaced by one of the input's record; nor is an
-    # offset of that, which would be another file's, taken for one in this one.
-    extra = tuple((name, value) for name, value in origin.extra if name != "offset")
-    return dumps(with_extra(record, extra))
+    # A key of its own, such as "line", is not replaced by one of the input's record.
+    return dumps(with_extra(record, origin.extra))
 
 
 def _classes(answer: TaggedText, style: Style) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """How predictions are written: which formats can hold them, and what goes where in these."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.dataset import LabelKinds
@@ -18,9 +20,6 @@ SHOW = "show"  # for people, not for programs
 # `render.py` writes these, with all that a model says; all others are written from records.
 RENDERED = (COLUMNS, CONLLU, JSONL)
 _NO_ANNOTATION = ("ID", "FORM")  # columns of CoNLL-U that say which word it is
-# What answers in JSON say beside labels and spans. Kept from a record that a model has answered
-# before, it would be taken for what this model says.
-_OF_ANSWERS = ("probabilities", "coverage", "sets", "class_set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +80,30 @@ class Origin:
 
 def origin_of(item: Item, file: str) -> Origin:
     """Where a record comes from, in an input of this name."""
-    extra = tuple((name, value) for name, value in item.extra if name not in _OF_ANSWERS)
+    names = {name for name, _ in item.extra}
+    extra = tuple((name, value) for name, value in item.extra if not _is_said(name, value, names))
     # A folder of documents is one input of many files, so a document names its own.
     if isinstance(item, Document):
         return Origin(item.source or file, item.line, name=item.name, extra=extra)
     return Origin(file, item.lines[0] if item.lines else 1, extra=extra)
+
+
+def _is_said(name: str, value: Any, names: Set[str]) -> bool:
+    """Whether a value is what a model has said of a record beside labels and spans, in JSON.
+
+    Kept, it would be taken for what another model says now. Other values of such names are the
+    user's own.
+    """
+    match name:
+        case "probabilities":
+            return isinstance(value, dict)
+        case "sets" | "class_set":
+            return isinstance(value, list)
+        case "coverage":
+            return isinstance(value, float) and bool(names & {"sets", "class_set"})
+        case "offset":  # in the document that the record came from then
+            return isinstance(value, int) and names >= {"document", "line"}
+    return False
 
 
 def selected(answer: TaggedText, style: Style) -> list[LabelScore]:

@@ -123,14 +123,12 @@ def choose_by_size(
     follows_gradient = BY_GRADIENT.are_met_by(train.readout)
     batch_size = train.batch_size
     if batch_size == "auto":
-        # For sums over the whole corpus the size of a batch matters for the speed alone, and with
-        # train.batch_tokens not at all.
-        matters = follows_gradient and not train.batch_tokens
-        batch_size = batch_size_for(sentences, spans) if matters else _LARGEST_BATCH
+        # For sums over the whole corpus the size of a batch matters for the speed alone.
+        batch_size = batch_size_for(sentences, spans) if follows_gradient else _LARGEST_BATCH
         chosen["train.batch_size"] = batch_size
-        if matters and batch_size < batch_size_for(sentences):
+        if follows_gradient and batch_size < batch_size_for(sentences):
             size += f" with {plural(spans, 'span')}"
-        if not train.batch_tokens:
+        if not train.batch_tokens:  # which else decides
             parts.append(f"batches of {batch_size}")
     # With batches measured in tokens an epoch's steps are an estimate.
     per_batch = train.batch_tokens * sentences / max(1, tokens) or float(batch_size)
@@ -215,15 +213,13 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
         )
     if train.batch_size != "auto":
         batch_size = train.batch_size
-    elif train.batch_tokens:  # of lines
-        chosen["train.batch_size"] = batch_size = _LARGEST_BATCH
     else:
         streams = 0 if by_line else min(_STREAMS, max(1, units // (segment * _MIN_SEGMENTS)))
         batch_size = streams or batch_size_for(lines)
         chosen["train.batch_size"] = batch_size
         parts.append(plural(batch_size, "line" if by_line else "stream") + " a batch")
-    per_batch = train.batch_tokens or batch_size * (units / lines if by_line else segment)
-    steps = max(1, math.ceil(units / (per_batch * train.accumulate)))  # of an epoch
+    per_step = batch_size * train.accumulate * (units / lines if by_line else segment)
+    steps = max(1, math.ceil(units / per_step))  # of an epoch
     if train.max_epochs == "auto":
         epochs = max(_TEXT_EPOCHS, math.ceil(_MIN_STEPS / steps))
         chosen["train.max_epochs"] = epochs

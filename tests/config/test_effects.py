@@ -117,8 +117,6 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["train.average_patience=2"],
          'train.average_patience = 2: has no effect with train.averaging = "running"; leave it '
          "out"),
-        (["train.batch_size=4", "train.batch_tokens=200"],
-         "train.batch_size = 4: has no effect with train.batch_tokens = 200; leave it out"),
         (["task=language-model", "train.batch_tokens=200"],
          'train.batch_tokens = 200: has no effect with data.context = "stream"; leave it out'),
         (["embeddings.min_count=2", "embeddings.singleton_dropout=0.1"],
@@ -183,7 +181,7 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["data.unit=bpe", "embeddings.singleton_dropout=0"],
         ["train.init_from=m", "embeddings.min_count=2", "embeddings.singleton_dropout=0"],
         ["task=language-model", "data.context=line", "train.batch_tokens=200"],
-        ["train.batch_tokens=200", "train.batch_size=32"],  # as a model's config.toml has it
+        ["train.batch_tokens=200", "train.batch_size=4"],  # as a model's config.toml has it
         ["task=both", "data.unit=bpe", "embeddings.min_count=2"],
         ["task=classify", "data.unit=character", "embeddings.min_count=2"],
         # The other model decides on these sizes.

@@ -14,7 +14,6 @@ from tagkit.text.records import LabelScore, TaggedText, TaggedToken, TextSpan
 
 TEXT = "Åse saw\tOslo"
 ORIGIN = Origin("in.txt", 7)
-AGAIN = Origin("in.jsonl", 7, extra=(("id", 5), ("line", 1), ("offset", 90)))
 
 
 def style(format: str = "columns", **changes: object) -> Style:
@@ -58,12 +57,6 @@ def test_a_line_of_json_holds_the_place_the_text_its_tokens_and_its_spans() -> N
     assert '"line": 1, "offset": 0, "text"' in to_json(
         tagged(), style("jsonl"), Origin("in.txt", 1, 0)
     )
-
-
-def test_the_place_in_another_file_does_not_stand_beside_that_in_this_one() -> None:
-    record = json.loads(to_json(tagged(), style("jsonl"), AGAIN))
-    assert list(record) == ["id", "document", "line", "text", "tokens", "spans"]
-    assert (record["id"], record["document"], record["line"]) == (5, "in.jsonl", 7)
 
 
 def test_a_probability_is_written_where_there_is_one_to_six_places() -> None:

@@ -96,9 +96,15 @@ def test_each_of_several_columns_is_filled_under_a_name_of_its_own() -> None:
 
 def test_what_another_model_has_said_of_a_record_is_not_kept_with_it() -> None:
     said = ("probabilities", {"a": 1.0}), ("coverage", 0.9), ("sets", []), ("class_set", [])
-    extra = (("id", 5), *said, ("line", 3))
-    kept = (("id", 5), ("line", 3))
+    kept = (("id", 5), ("document", "a"), ("line", 3))
+    extra = (*kept[:1], *said, *kept[1:], ("offset", 90))
     found = origin_of(Document("x", name="d", source="d.txt", line=4, extra=extra), "folder")
     assert (found.file, found.line, found.name, found.extra) == ("d.txt", 4, "d", kept)
     found = origin_of(Sentence(("x",), lines=(7,), extra=extra), "in.jsonl")
     assert (found.file, found.line, found.extra) == ("in.jsonl", 7, kept)
+
+
+def test_a_users_own_values_of_such_names_are_kept() -> None:
+    own = (("coverage", "full"), ("sets", "3"), ("probabilities", "high"), ("class_set", ""))
+    for extra in (own, (("coverage", 0.9), ("offset", 7)), (("line", 1), ("offset", 7))):
+        assert origin_of(Document("x", extra=extra), "in.csv").extra == extra

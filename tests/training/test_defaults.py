@@ -69,7 +69,7 @@ def test_what_is_given_is_kept_and_the_rest_follows_from_it() -> None:
     # Two batches a step: half as many steps.
     assert chosen(100, "train.accumulate=2") == (4, 47, 20, 0.012)
     # 140 of the 1,400 tokens in a batch make ten steps an epoch.
-    assert chosen(100, "train.batch_tokens=140") == (32, 60, 25, 0.012)
+    assert chosen(100, "train.batch_tokens=140") == (4, 60, 25, 0.012)
 
 
 @pytest.mark.parametrize(
