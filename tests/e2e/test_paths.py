@@ -213,6 +213,13 @@ def test_a_path_that_cannot_be_read_is_one_line_and_status_1(
     is_one_clear_line(command, *light[f"{command}: {path}"])
 
 
+def test_a_locked_folder_is_named_rather_than_a_file_that_may_be_in_it(
+    light: dict[str, Any],
+) -> None:
+    _, errors, _ = light["convert: a locked folder"]
+    assert errors == "error: locked: cannot be read as a folder: Permission denied\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "path"), cases_of(HEAVY))
 def test_so_it_is_in_commands_with_a_model(heavy: dict[str, Any], command: str, path: str) -> None:

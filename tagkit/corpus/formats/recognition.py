@@ -5,6 +5,7 @@ evidence is the same everywhere: a format that was named; the content; the endin
 raw text. The reason is reported, so that a person can see why a file was read as it was.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.corpus.formats.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,12 @@ def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Recog
 
 
 def _folder(path: Path) -> Recognised:
+    try:
+        # Nothing can be looked up in a closed folder; a file in it that need not be there would be
+        # named in its place. The dot as text, as a path drops it.
+        os.stat(os.path.join(path, "."))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
     if (path / WORDS).is_file() or (path / f"{WORDS}{PACKED}").is_file():
         return Recognised("parallel", f"a folder with {WORDS}")
     # Before folders of texts: a folder of brat holds .txt files as well.
