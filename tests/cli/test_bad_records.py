@@ -238,3 +238,23 @@ def test_an_error_of_the_whole_file_has_no_advice_to_skip_records(
     ended = tagkit("predict", model, path, "--quiet")
     assert (ended.code, len(ended.err.splitlines())) == (1, 1)
     assert "--encoding" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", '[{"text": "hi"}, {"text": ', "1: expected the next record of a JSON list, "
+         "found '{\"text\":': Expecting value"),
+        ("a.csv", "one,two,three\nhi you,4,5\n", "1: expected a label and a text, found 3 columns "
+         "and nothing that tells which is which. Name them, from 0: data.label_column=1 "
+         "data.text_column=0"),
+    ],
+)  # fmt: skip
+def test_a_list_that_breaks_off_and_unknown_columns_are_errors_of_the_whole_file(
+    tagkit: Program, intents: Path, tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    for options in ([], ["--on-bad-record", "skip"]):
+        ended = tagkit("predict", intents / "model", path, "--quiet", *options)
+        assert (ended.code, ended.err) == (1, f"error: {path}:{said}\n")

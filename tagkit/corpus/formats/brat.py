@@ -108,7 +108,7 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
     reading = _noting(reading, refused)
     try:
         marks = list(_marks(file, reading, others))
-    except FileError as error:  # not of this encoding
+    except FileError as error:  # not of this encoding, or with a line that is too long
         reading.refuse(error.source, error.line, error.problem)
         return None
     place = _counting(text, facts.has_mark, marks)

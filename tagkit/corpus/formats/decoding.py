@@ -281,8 +281,8 @@ def _not_in(encoding: str) -> str:
     return Message(f"is not {encoding}. {_NAME_IT} ", _ENCODING)
 
 
-def _too_long(source: str, number: int, limit: int) -> FormatError:
-    return FormatError(
+def _too_long(source: str, number: int, limit: int) -> FileError:
+    return FileError(
         source,
         number,
         f"expected a line of at most {limit:,} characters, found a longer one. {LINE_REMEDY}",

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FileError, shorten
 from tagkit.wording import listed
 
 _BLANK = re.compile(r"[ \t\n\r]*")  # what JSON takes for white space
@@ -48,7 +48,7 @@ def texts_of(lines: Sequence[str]) -> Iterator[str]:
         text = "\n".join(lines)
         for _, begin, end in _elements(text, ""):
             yield text[begin:end]
-    except FormatError:
+    except FileError:
         return
 
 
@@ -67,7 +67,7 @@ class RecordTexts:
         """Read the file, once.
 
         Raises:
-            FormatError: the file is one list, and breaks off or is no JSON; what follows cannot be
+            FileError: the file is one list, and breaks off or is no JSON; what follows cannot be
                 read, as nothing shows where the next record begins.
         """
         # Looking for the first record is no reason to wait for more of a pipe than has come.
@@ -96,7 +96,7 @@ def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
     """The elements of a list: the number of the first line, the start and the end of each.
 
     Raises:
-        FormatError: there is something else.
+        FileError: there is something else.
     """
     at = text.index("[") + 1
     line, done = 1, 0  # number of the line, and up to where lines are counted
@@ -119,7 +119,7 @@ def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
         except (ValueError, RecursionError) as error:
             why = error.msg if isinstance(error, json.JSONDecodeError) else "is nested too deep"
             rest = shorten(text[begin : begin + _SHOWN].strip())
-            raise FormatError(
+            raise FileError(
                 name, line, f"expected the next record of a JSON list, found {rest}: {why}"
             ) from None
         first = False

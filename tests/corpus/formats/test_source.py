@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tagkit.corpus.formats.decoding import read_lines
 from tagkit.corpus.formats.source import Source, open_bytes, source_name
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FileError, FormatError
 
 
 class Pieces(io.RawIOBase):
@@ -236,6 +236,12 @@ def test_the_beginning_holds_what_could_be_read_and_the_error_follows_it(tmp_pat
         assert found == ["a", "b"]
         with pytest.raises(DataError, match=r"byte 5 is not utf-8|the gzip file is cut short"):
             Source(str(path), "utf-8").beginning(enough=3)
+
+
+def test_a_line_that_is_too_long_is_an_error_of_the_whole_file() -> None:
+    # What follows it is not read: to leave out records would not help.
+    with pytest.raises(FileError, match=r"^file:1: expected a line of at most 4 characters"):
+        take_all(read_lines(io.BytesIO(b"abcde\nc\n"), "file", "utf-8", max_line_chars=4), [])
 
 
 def test_a_character_cut_by_the_end_of_the_file_is_no_character() -> None:
