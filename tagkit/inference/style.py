@@ -98,12 +98,17 @@ def _is_said(name: str, value: Any, names: Set[str]) -> bool:
         case "probabilities":
             return isinstance(value, dict)
         case "sets" | "class_set":
-            return isinstance(value, list)
+            key = "taggings" if name == "sets" else "label"
+            return isinstance(value, list) and all(_has(each, key) for each in value)
         case "coverage":
             return isinstance(value, float) and bool(names & {"sets", "class_set"})
         case "offset":  # in the document that the record came from then
             return isinstance(value, int) and names >= {"document", "line"}
     return False
+
+
+def _has(value: Any, key: str) -> bool:
+    return isinstance(value, dict) and key in value
 
 
 def selected(answer: TaggedText, style: Style) -> list[LabelScore]:

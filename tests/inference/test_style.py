@@ -95,7 +95,12 @@ def test_each_of_several_columns_is_filled_under_a_name_of_its_own() -> None:
 
 
 def test_what_another_model_has_said_of_a_record_is_not_kept_with_it() -> None:
-    said = ("probabilities", {"a": 1.0}), ("coverage", 0.9), ("sets", []), ("class_set", [])
+    said = (
+        ("probabilities", {"a": 1.0}),
+        ("coverage", 0.9),
+        ("sets", [{"size": 1, "taggings": []}]),
+        ("class_set", [{"label": "a", "probability": 1.0}]),
+    )
     kept = (("id", 5), ("document", "a"), ("line", 3))
     extra = (*kept[:1], *said, *kept[1:], ("offset", 90))
     found = origin_of(Document("x", name="d", source="d.txt", line=4, extra=extra), "folder")
@@ -106,5 +111,6 @@ def test_what_another_model_has_said_of_a_record_is_not_kept_with_it() -> None:
 
 def test_a_users_own_values_of_such_names_are_kept() -> None:
     own = (("coverage", "full"), ("sets", "3"), ("probabilities", "high"), ("class_set", ""))
-    for extra in (own, (("coverage", 0.9), ("offset", 7)), (("line", 1), ("offset", 7))):
+    others = (("coverage", 0.9), ("offset", 7)), (("line", 1), ("offset", 7)), (("sets", ["a"]),)
+    for extra in (own, *others):
         assert origin_of(Document("x", extra=extra), "in.csv").extra == extra
