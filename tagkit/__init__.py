@@ -25,8 +25,8 @@ a classifier has nn/heads/classification.py in place of a tagger's head. docs/ex
 where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
-`evaluate`, `analyse`, `compare`, `calibrate`, `convert`, and `read` and `write` beside them;
-docs/api.md
+`evaluate`, `analyse`, `compare`, `calibrate`, `load_language_model(path).generate`, `convert`,
+`check`, `audit`, `tune`, `learning_curve`, and `read` and `write` beside them; docs/api.md
 describes each public name. These names are resolved when they are first used: importing tagkit
 imports no torch.
 """
@@ -46,12 +46,17 @@ _PUBLIC = {
     "compare": "tagkit.inference.systems",
     "evaluate_sets": "tagkit.inference.evaluate_sets",
     "calibrate": "tagkit.inference.calibrate",
+    "load_language_model": "tagkit.inference.text_generator",
+    "TextGenerator": "tagkit.inference.text_generator",
     "read": "tagkit.corpus.files",
     "write": "tagkit.corpus.files",
     "convert": "tagkit.corpus.files",
+    "check": "tagkit.corpus.lint.check",
     "train": "tagkit.training.trainer",
     "train_seeds": "tagkit.training.seeds",
     "audit": "tagkit.training.audit",
+    "tune": "tagkit.training.tuning",
+    "learning_curve": "tagkit.training.learning_curve",
     "load_config": "tagkit.config",
     "Config": "tagkit.config",
     "Sentence": "tagkit.text.records",
@@ -66,6 +71,9 @@ _PUBLIC = {
     "TagSet": "tagkit.inference.prediction_sets",
     "TextSets": "tagkit.inference.prediction_sets",
     "SetReport": "tagkit.evaluation.conformal",
+    "GenerationOptions": "tagkit.inference.generation_options",
+    "Generated": "tagkit.inference.generation",
+    "LineScore": "tagkit.inference.line_scores",
     "Trained": "tagkit.training.trainer",
     "TrainedSeeds": "tagkit.training.seeds",
     "Epoch": "tagkit.training.callbacks",
@@ -82,6 +90,10 @@ _PUBLIC = {
     "Calibrated": "tagkit.inference.calibrate",
     "Audit": "tagkit.evaluation.doubts",
     "Doubt": "tagkit.evaluation.doubts",
+    "CheckReport": "tagkit.corpus.lint.findings",
+    "LearningCurve": "tagkit.evaluation.learning_curve",
+    "Tuned": "tagkit.training.trials",
+    "Trial": "tagkit.training.trials",
     "TagkitError": "tagkit.errors",
     "ConfigError": "tagkit.errors",
     "DataError": "tagkit.errors",
@@ -100,6 +112,8 @@ _PUBLIC = {
 if TYPE_CHECKING:
     from tagkit.config import Config as Config, load_config as load_config
     from tagkit.corpus.files import convert as convert, read as read, write as write
+    from tagkit.corpus.lint.check import check as check
+    from tagkit.corpus.lint.findings import CheckReport as CheckReport
     from tagkit.errors import (
         BundleError as BundleError,
         CheckpointError as CheckpointError,
@@ -121,6 +135,7 @@ if TYPE_CHECKING:
     )
     from tagkit.evaluation.conformal import SetReport as SetReport
     from tagkit.evaluation.doubts import Audit as Audit, Doubt as Doubt
+    from tagkit.evaluation.learning_curve import LearningCurve as LearningCurve
     from tagkit.evaluation.report import Report as Report
     from tagkit.evaluation.scores import Score as Score
     from tagkit.evaluation.systems import System as System, Systems as Systems
@@ -128,9 +143,16 @@ if TYPE_CHECKING:
     from tagkit.inference.calibrate import Calibrated as Calibrated, calibrate as calibrate
     from tagkit.inference.evaluate import analyse as analyse, evaluate as evaluate
     from tagkit.inference.evaluate_sets import evaluate_sets as evaluate_sets
+    from tagkit.inference.generation import Generated as Generated
+    from tagkit.inference.generation_options import GenerationOptions as GenerationOptions
+    from tagkit.inference.line_scores import LineScore as LineScore
     from tagkit.inference.prediction_sets import TagSet as TagSet, TextSets as TextSets
     from tagkit.inference.predictor import Predictor as Predictor, load as load
     from tagkit.inference.systems import compare as compare
+    from tagkit.inference.text_generator import (
+        TextGenerator as TextGenerator,
+        load_language_model as load_language_model,
+    )
     from tagkit.models.device import set_threads as set_threads
     from tagkit.text.records import (
         Alternative as Alternative,
@@ -146,8 +168,11 @@ if TYPE_CHECKING:
     from tagkit.training.audit import audit as audit
     from tagkit.training.callbacks import Epoch as Epoch, Listener as Listener
     from tagkit.training.diagnosis.finding import Finding as Finding
+    from tagkit.training.learning_curve import learning_curve as learning_curve
     from tagkit.training.seeds import TrainedSeeds as TrainedSeeds, train_seeds as train_seeds
     from tagkit.training.trainer import Trained as Trained, train as train
+    from tagkit.training.trials import Trial as Trial, Tuned as Tuned
+    from tagkit.training.tuning import tune as tune
 
 __all__ = [*sorted(_PUBLIC), "__version__"]
 

@@ -132,16 +132,17 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     import tagkit
 
     assert sorted(tagkit.__all__) == [
-        "Alternative", "Analysis", "Audit", "BundleError", "Calibrated", "CheckpointError",
-        "ClassReport", "Config", "ConfigError", "DataError", "DeviceError", "Document", "Doubt",
-        "Epoch", "FileError", "Finding", "FormatError", "Interrupted", "JointReport", "LabelScore",
-        "Listener",
-        "Prediction", "Predictor", "Report", "Score", "Sentence", "SetReport", "Span",
-        "SpanErrors", "System", "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken",
-        "TagkitError", "TextSets", "TextSpan", "Trained", "TrainedSeeds", "TrainingError",
-        "VectorsError", "__version__", "analyse", "audit", "calibrate", "compare", "convert",
-        "evaluate", "evaluate_sets", "load", "load_config", "read", "set_threads", "train",
-        "train_seeds", "write",
+        "Alternative", "Analysis", "Audit", "BundleError", "Calibrated", "CheckReport",
+        "CheckpointError", "ClassReport", "Config", "ConfigError", "DataError", "DeviceError",
+        "Document", "Doubt", "Epoch", "FileError", "Finding", "FormatError", "Generated",
+        "GenerationOptions", "Interrupted", "JointReport", "LabelScore", "LearningCurve",
+        "LineScore", "Listener", "Prediction", "Predictor", "Report", "Score", "Sentence",
+        "SetReport", "Span", "SpanErrors", "System", "Systems", "TagReport", "TagSet", "TaggedText",
+        "TaggedToken", "TagkitError", "TextGenerator", "TextSets", "TextSpan", "Trained",
+        "TrainedSeeds", "TrainingError", "Trial", "Tuned", "VectorsError", "__version__", "analyse",
+        "audit", "calibrate", "check", "compare", "convert", "evaluate", "evaluate_sets",
+        "learning_curve", "load", "load_config", "load_language_model", "read", "set_threads",
+        "train", "train_seeds", "tune", "write",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None

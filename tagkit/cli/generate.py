@@ -4,10 +4,11 @@ import re
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from tagkit.cli.messages import with_flags
 from tagkit.cli.options import Device, Encoding, Model, Threads
 from tagkit.cli.refusals import refuse
 from tagkit.cli.terminal import is_terminal
@@ -19,7 +20,7 @@ from tagkit.wording import visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.corpus.formats.source import Source
-    from tagkit.inference.generation import GenerationOptions
+    from tagkit.inference.generation_options import GenerationOptions
     from tagkit.inference.language_model_reader import LanguageModelReader
 
 # \b keeps click from joining the lines.
@@ -146,37 +147,22 @@ def generate_command(
 
     A text is printed as it is generated. Units are sampled, unless --greedy or --beam is given.
     """
+    from tagkit.inference.generation_options import options_of, without_effect
+
+    values = {
+        "samples": samples, "max_units": max_units, "end": end, "temperature": temperature,
+        "top_k": top_k, "top_p": top_p, "repetition_penalty": repetition_penalty,
+        "greedy": greedy or None, "beam": beam, "length_penalty": length_penalty,
+        "allow_unknown": allow_unknown or None, "seed": seed,
+    }  # fmt: skip
+    given = {name: value for name, value in values.items() if value is not None}
     # What would have no effect is refused: an option that is ignored hides a mistake.
-    texts = {
-        "--prompt": prompt is not None,
-        "--prompt-file": prompt_file is not None,
-        "--samples": samples is not None,
-        "--max-units": max_units is not None,
-        "--end": end is not None,
-        "--repetition-penalty": repetition_penalty is not None,
-        "--greedy": greedy,
-        "--beam": beam is not None,
-        "--length-penalty": length_penalty is not None,
-        "--allow-unknown": allow_unknown,
-    }
-    sampling = {
-        "--temperature": temperature is not None,
-        "--top-k": top_k is not None,
-        "--top-p": top_p is not None,
-        "--seed": seed is not None,
-    }
     if score is not None:
-        refuse({**texts, **sampling}, "is for texts that are generated, and --score scores a file")
-    if beam is not None:
-        not_searched = {"--greedy": greedy, "--repetition-penalty": repetition_penalty is not None}
-        refuse({**not_searched, **sampling}, "has no effect on a search with --beam")
-    if greedy or temperature == 0:  # which divides by nothing, and takes the most probable unit
-        sampled = {**sampling, "--samples": samples is not None}
-        if not greedy:
-            del sampled["--temperature"]
-        given = "--greedy" if greedy else "--temperature 0"
-        refuse(sampled, f"is for sampling: with {given} there is one text")
-    refuse({"--length-penalty": beam is None and length_penalty is not None}, "is for --beam")
+        texts = {"--prompt": prompt is not None, "--prompt-file": prompt_file is not None}
+        options = {f"--{name.replace('_', '-')}": True for name in given}
+        refuse({**texts, **options}, "is for texts that are generated, and --score scores a file")
+    if problem := without_effect(given):
+        raise typer.BadParameter(with_flags(problem))
     refuse(
         {"--prompt-file": prompt is not None and prompt_file is not None},
         "and --prompt are both given: leave out one of them",
@@ -188,19 +174,7 @@ def generate_command(
     from tagkit.config import load_config
 
     data = load_config(flags={"data.encoding": encoding}).data
-    if score is None:
-        from tagkit.inference.generation import GenerationOptions, check_options
-
-        values = {
-            "samples": samples, "max_units": max_units, "beam": beam, "end": end, "seed": seed,
-            "length_penalty": length_penalty, "temperature": temperature, "top_k": top_k,
-            "top_p": top_p, "repetition_penalty": repetition_penalty,
-        }  # fmt: skip
-        chosen: dict[str, Any] = {
-            name: value for name, value in values.items() if value is not None
-        }
-        options = GenerationOptions(greedy=greedy, allow_unknown=allow_unknown, **chosen)
-        check_options(options)  # before the model is loaded, which takes time
+    asked = options_of(given)  # before the model is loaded, which takes time
     from tagkit.inference.language_model import load_reader
     from tagkit.models.device import set_threads
 
@@ -212,7 +186,7 @@ def generate_command(
         text = read_text(prompt_file, data.encoding).replace("\r\n", "\n").removesuffix("\n")
     reader = load_reader(model, device)
     if score is None:
-        _generate(reader, text, options, as_json=as_json)
+        _generate(reader, text, asked, as_json=as_json)
     else:
         _score(reader, score, data.encoding, as_json=as_json)
 

@@ -138,7 +138,7 @@ def learning_curve_command(
 
         with nullcontext(CurveListener()) if quiet else CurveProgress() as listener:
             curve = learning_curve(
-                settings, parsed, listener, resume=resume, force=force, stop=stop
+                settings, parsed, listener=listener, resume=resume, force=force, stop=stop
             )
     if as_json:
         typer.echo(to_json(curve.to_dict()))

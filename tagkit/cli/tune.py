@@ -1,7 +1,6 @@
 """`tagkit tune`."""
 
 from contextlib import nullcontext
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,7 +23,6 @@ from tagkit.cli.options import (
     set_values,
 )
 from tagkit.cli.signals import stop_on_signal
-from tagkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tagkit.config import Config
@@ -118,6 +116,7 @@ def tune_command(
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
     from tagkit.config.search_space import parse_spaces
+    from tagkit.training.tuning import require_optuna, tune
 
     config = config_file(config, train)
     flags = {
@@ -150,15 +149,12 @@ def tune_command(
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
-    # `find_spec` does not import it, which would take a second.
-    if find_spec("optuna") is None:
-        raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
+    require_optuna()
     # Importing torch and Optuna takes seconds, in which a signal must be handled already.
     with stop_on_signal() as stop:
         from tagkit.cli.tune_progress import SearchProgress
         from tagkit.models.task_table import ranking_metric
         from tagkit.training.trials import TuneListener
-        from tagkit.training.tune import tune
 
         shown = SearchProgress(trials, ranking_metric(settings))
         with nullcontext(TuneListener()) if quiet else shown as listener:

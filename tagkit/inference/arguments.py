@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -28,33 +27,6 @@ def model_path(path: Any) -> Path:
     if not isinstance(path, str | Path):
         raise BundleError(f"path: expected that of a model's folder, found {clipped(repr(path))}")
     return Path(path)
-
-
-def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) -> None:
-    """Refuse a value that is no whole number, or one below `least` or above `most`.
-
-    Raises:
-        DataError: it is refused; the message has the parameter's name.
-    """
-    # Also a number of NumPy. True is an int too, and 1 is not what it was meant for.
-    is_number = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_number or value < least:
-        found = clipped(repr(value))
-        raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
-    if value > most:  # the libraries below count in 32 or 64 bits
-        found = clipped(repr(value))
-        raise DataError(f"{name}: expected at most {most:,}, found {found}")
-
-
-def check_probability(name: str, value: Any) -> None:
-    """Refuse a value that is no number from 0 to 1.
-
-    Raises:
-        DataError: it is refused; the message has the parameter's name.
-    """
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
-        raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
 
 
 def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
@@ -146,22 +118,6 @@ def check_stretches(
                     f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "
                     f"found one from {start} to {end}"
                 )
-
-
-def check_function(name: str, value: Any, taking: str) -> None:
-    """Refuse what cannot be called.
-
-    Args:
-        name: of the parameter.
-        value: given.
-        taking: what the function is called with, for the message.
-
-    Raises:
-        DataError: it is refused; the message has the parameter's name.
-    """
-    if not callable(value):
-        found = clipped(repr(value))
-        raise DataError(f"{name}: expected a function that takes {taking}, found {found}")
 
 
 def check_annotates(task: Task, config: Config) -> None:

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import AnswerOptions
-from tagkit.inference.generation import Generated, GenerationOptions, check_options
+from tagkit.inference.generation import Generated
+from tagkit.inference.generation_options import GenerationOptions, check_options
 from tagkit.inference.language_model import Reader
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.style import AUTO, COLUMNS, JSONL, Style
@@ -22,7 +23,8 @@ from tagkit.models.language_network import LanguageModel
 from tagkit.models.language_scoring import never_continued
 from tagkit.nn.generation.beam_search import beam_search
 from tagkit.nn.generation.choice import Choice
-from tagkit.nn.generation.generate import Ended, Ending, generate
+from tagkit.nn.generation.ended import Ended
+from tagkit.nn.generation.generate import Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import to_json

@@ -3,60 +3,22 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import get_args
 
 import torch
 from torch import Tensor
 
 from tagkit.errors import DataError
-from tagkit.inference.arguments import check_count
+from tagkit.inference.generation_options import GenerationOptions, check_options
 from tagkit.inference.language_model_reader import LanguageModelReader, TextPieces
-from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
 from tagkit.nn.generation.beam_search import beam_search
 from tagkit.nn.generation.choice import Choice
-from tagkit.nn.generation.generate import Ended, Ending, generate
+from tagkit.nn.generation.ended import Ended
+from tagkit.nn.generation.generate import Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import Record
 from tagkit.text.pairs import prefix_problem
-from tagkit.wording import Message, Setting, clipped, plural
-
-ENDS: tuple[Ended, ...] = get_args(Ended)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationOptions:
-    """How texts are generated: by sampling, unless `greedy` or `beam` is given.
-
-    Attributes:
-        samples: number of texts; of a beam, its best ones.
-        max_units: most units of a text; with `end="length"`, of each text.
-        greedy: take the most probable unit each time.
-        beam: hypotheses of a beam search; 0 for none.
-        length_penalty: of a beam search; the power of the length that log probabilities are divided
-            by.
-        temperature: of sampling; 0 is greedy.
-        top_k: units to sample from; 0 for all.
-        top_p: mass of the units to sample from, above 0; 1 for all.
-        repetition_penalty: above 0; 1 for none.
-        allow_unknown: whether the unknown unit may be generated.
-        end: what ends a text; None for the model's halting probability where it has one, else the
-            end of a line.
-        seed: of sampling.
-    """
-
-    samples: int = 1
-    max_units: int = MAX_UNITS
-    greedy: bool = False
-    beam: int = 0
-    length_penalty: float = 1.0
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    repetition_penalty: float = 1.0
-    allow_unknown: bool = False
-    end: Ended | None = None
-    seed: int = 1
+from tagkit.wording import Message, Setting, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,51 +103,6 @@ def stream_texts(
     start, state = _read_prompt(reader, units)
     run = _beam if options.beam else _sample
     return run(reader, units, start, state, ending, options)
-
-
-def check_options(options: GenerationOptions) -> None:
-    """Refuse values that have no meaning.
-
-    Raises:
-        DataError: a value, with the name of its option.
-    """
-    for name, least in (("max_units", 1), ("top_k", 0)):
-        check_count(name, getattr(options, name), least)
-    # As many rows are read at once, each with a score for every unit.
-    check_count("samples", options.samples, 1, MAX_SAMPLES)
-    check_count("beam", options.beam, 0, MAX_BEAM)
-    ranges = {
-        Setting("temperature"): (
-            0 <= options.temperature < math.inf,
-            "a finite number, at least 0",
-        ),
-        Setting("top_p"): (0 < options.top_p <= 1, "a number above 0 and at most 1"),
-        Setting("repetition_penalty"): (
-            0 < options.repetition_penalty < math.inf,
-            "a finite number above 0",
-        ),
-        Setting("length_penalty"): (0 <= options.length_penalty <= 10, "a number from 0 to 10"),
-    }
-    for option, (is_valid, expected) in ranges.items():
-        if not is_valid:
-            found = clipped(repr(getattr(options, option.name)))
-            raise DataError(Message(option, f": expected {expected}, found {found}"))
-    if options.end not in (None, *ENDS):
-        found = clipped(repr(options.end))
-        raise DataError(Message(Setting("end"), f": expected {' or '.join(ENDS)}, found {found}"))
-    if options.beam and options.greedy:
-        raise DataError(
-            Message(Setting("greedy"), " and ", Setting("beam"), " are two searches: choose one")
-        )
-    if options.beam and options.samples > options.beam:
-        raise DataError(
-            Message(
-                Setting("samples"),
-                f": a beam of {options.beam} finds at most {plural(options.beam, 'text')}, "
-                f"not {options.samples:,}; give a larger ",
-                Setting("beam"),
-            )
-        )
 
 
 def _ending(reader: LanguageModelReader, end: Ended | None) -> Ending:

@@ -12,7 +12,7 @@ from typing import Any, overload
 import torch
 
 from tagkit.errors import DataError
-from tagkit.inference.arguments import check_count, ignore, model_path
+from tagkit.inference.arguments import ignore, model_path
 from tagkit.inference.collection import without_collection
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one, lasting
 from tagkit.inference.min_confidence import Removed
@@ -25,6 +25,7 @@ from tagkit.inference.prediction_sets import (
 from tagkit.inference.sentence_predictor import SentencePredictor
 from tagkit.inference.text_alternatives import alternatives_of_text
 from tagkit.inference.text_windows import windows_of
+from tagkit.inference.value_checks import check_count
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device

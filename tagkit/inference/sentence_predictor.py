@@ -18,10 +18,7 @@ from tagkit.evaluation.report import Report
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.arguments import (
     check_annotates,
-    check_count,
-    check_function,
     check_predictions,
-    check_probability,
     check_split,
     check_stretches,
     checked_sentences,
@@ -30,6 +27,7 @@ from tagkit.inference.arguments import (
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
 from tagkit.inference.sentence_batches import SentenceBatches
+from tagkit.inference.value_checks import check_count, check_function, check_probability
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.calibration import ModelCalibration
 from tagkit.models.model import Model

@@ -77,13 +77,16 @@ class CurveListener:
 def learning_curve(
     config: Config | Path | str | Mapping[str, Any],
     sizes: Sequence[int | Fraction] | None = None,
-    listener: CurveListener | None = None,
     *,
+    listener: CurveListener | None = None,
     resume: bool = False,
     force: bool = False,
     stop: threading.Event | None = None,
 ) -> LearningCurve:
-    """Train on growing parts of the training corpus, and fit the scores on dev.
+    """Forecast what more training data would bring, as `tagkit learning-curve` does.
+
+    Models are trained on growing parts of the training corpus, and a power law is fitted to their
+    scores on dev.
 
     Args:
         config: of each training. Each of `train.seeds` gives a point of each size; without them
@@ -91,7 +94,7 @@ def learning_curve(
         sizes: increasing: numbers of sentences, or shares of the training corpus. None for five of
             which each is twice the one before, up to the whole corpus; closer together where the
             first would have fewer than ten sentences. A resumed curve has its own sizes then.
-        listener: callbacks.
+        listener: callbacks, as `tagkit.training.learning_curve.CurveListener`.
         resume: keep the points that are in the output folder, and continue the training that was
             stopped. Other sizes and seeds may be added.
         force: remove the curve that is there.

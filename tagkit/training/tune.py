@@ -77,7 +77,7 @@ _AGAIN = Message(
 )
 
 
-def tune(
+def search_options(
     config: Config,
     spaces: Mapping[str, Space],
     *,

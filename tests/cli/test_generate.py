@@ -12,7 +12,8 @@ from program import Program
 from toy_language_model import UNKNOWN, ToyReader
 
 from tagkit import storage
-from tagkit.inference.generation import GenerationOptions, generate_texts
+from tagkit.inference.generation import generate_texts
+from tagkit.inference.generation_options import GenerationOptions
 
 Use = Callable[[ToyReader], None]
 

@@ -13,7 +13,7 @@ from tagkit.errors import TrainingError
 def test_a_search_without_optuna_says_what_to_install(
     model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagkit.cli.tune.find_spec", lambda name: None)
+    monkeypatch.setattr("tagkit.training.tuning.find_spec", lambda name: None)
     ended = tagkit("tune", "--train", "train.conll", "-o", "nothing")
     assert ended == Ended(1, "", "error: tagkit tune: needs Optuna; pip install 'tagkit[tune]'\n")
     assert not Path("nothing").exists()
@@ -27,7 +27,7 @@ def test_the_metric_has_a_flag_as_train_has(
     def refused(config: Config, *_: object, **__: object) -> None:
         raise TrainingError(f"ranked by {config.train.metric}")
 
-    monkeypatch.setattr("tagkit.training.tune.tune", refused)
+    monkeypatch.setattr("tagkit.training.tuning.tune", refused)
     ended = tagkit("tune", "--train", "train.conll", "-o", "nothing", "--metric", "macro_f1", "-q")
     assert ended == Ended(1, "", "error: ranked by macro_f1\n")
 
@@ -50,7 +50,7 @@ def searched(
         raise TrainingError("enough")
 
     pytest.importorskip("optuna")
-    monkeypatch.setattr("tagkit.training.tune.tune", refused)
+    monkeypatch.setattr("tagkit.training.tuning.tune", refused)
     ended = tagkit("tune", "--train", "train.conll", "-q", *arguments)
     assert ended == Ended(1, "", "error: enough\n")
     return found[0]

@@ -18,7 +18,7 @@ from tagkit.config import (
 from tagkit.errors import ConfigError
 from tagkit.models.bundle import load_bundle
 from tagkit.training.trainer import train
-from tagkit.training.tune import tune
+from tagkit.training.tuning import tune
 
 TAG = 'has no effect with task = "tag"; leave it out'
 CLASSIFY = 'has no effect with task = "classify"; leave it out'

@@ -10,13 +10,13 @@ from toy_language_model import END, TEXT, UNKNOWN, ToyReader
 from tagkit.errors import DataError
 from tagkit.inference.generation import (
     Generated,
-    GenerationOptions,
     Piece,
     generate_texts,
     in_order,
     perplexity,
     stream_texts,
 )
+from tagkit.inference.generation_options import GenerationOptions
 
 
 def generated(reader: ToyReader, prompt: str = "", **options: Any) -> list[Generated]:

@@ -17,6 +17,8 @@ import tagkit
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 EXAMPLE = "```pycon\n"
+# Classes whose methods have sections of their own; those of others are listed in their sections.
+_WITH_SECTIONS = (tagkit.Predictor, tagkit.TextGenerator)
 _PARTS = ("Args", "Attributes", "Returns", "Raises", "Yields")
 _SECTION = re.compile(r"^(###+) `(.+)`\n", re.M)
 
@@ -28,7 +30,7 @@ def names() -> Iterator[str]:
         if is_error(value) and value is not tagkit.TagkitError:
             continue
         yield name
-        if value is tagkit.Predictor:  # the methods of others are listed in their sections
+        if value in _WITH_SECTIONS:
             yield from (f"{name}.{each}" for each in members(value))
 
 
@@ -60,7 +62,7 @@ def generated(name: str) -> str:
     value = value_of(name)
     parts = [] if not inspect.isfunction(value) else [f"```text\n{signature(name, value)}\n```"]
     parts.append(_rendered(inspect.getdoc(value) or ""))
-    if inspect.isclass(value) and value is not tagkit.Predictor and list(members(value)):
+    if inspect.isclass(value) and value not in _WITH_SECTIONS and list(members(value)):
         rows = ((each, value_of(f"{name}.{each}")) for each in members(value))
         listed = [_item(f"`{_member(each, member)}`", _first(member)) for each, member in rows]
         parts.append("Methods and properties:\n\n" + "\n".join(listed))

@@ -8,7 +8,7 @@ import random
 import torch
 from torch import Tensor
 
-from tagkit.nn.generation.generate import Ended
+from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.step import State, StepOutput
 
 START = 99  # an input that is no unit of a sequence

@@ -14,14 +14,14 @@ from tagkit.training.beforehand import device_of
 from tagkit.training.learning_curve import learning_curve
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train
+from tagkit.training.tuning import tune
 
 Command = Callable[[Config, bool], object]
 
 
 def search(config: Config, force: bool) -> object:
-    tune = pytest.importorskip("tagkit.training.tune")
-    spaces = parse_spaces(["encoder.hidden=4,5"])
-    return tune.tune(config, spaces, trials=1, force=force)
+    pytest.importorskip("optuna")
+    return tune(config, parse_spaces(["encoder.hidden=4,5"]), trials=1, force=force)
 
 
 COMMANDS: Mapping[str, Command] = {

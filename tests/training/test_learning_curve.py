@@ -56,7 +56,7 @@ class Recorder(CurveListener):
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LearningCurve, Recorder]:
     folder = tmp_path_factory.mktemp("curve")
     recorder = Recorder()
-    return folder, learning_curve(settings(folder), SIZES, recorder), recorder
+    return folder, learning_curve(settings(folder), SIZES, listener=recorder), recorder
 
 
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
@@ -143,7 +143,7 @@ def test_what_is_there_is_not_trained_again_and_more_is_added(
     assert len(trained) == 3
     recorder = Recorder()
     more = learning_curve(
-        settings(tmp_path, "train.seeds=[1,2]"), (10, 20, 80), recorder, resume=True
+        settings(tmp_path, "train.seeds=[1,2]"), (10, 20, 80), listener=recorder, resume=True
     )
     assert recorder.trainings == [(10, 1), (10, 2), (20, 2), (80, 2)]
     assert [was_there for _, was_there in recorder.points] == [0, 0, 1, 0, 1, 0]
@@ -160,7 +160,7 @@ def test_without_sizes_a_resumed_curve_has_its_own(
     assert len(trained) == 3
     learning_curve(settings(tmp_path), (10, 20, 80), resume=True)
     recorder = Recorder()
-    learning_curve(settings(tmp_path, "train.seeds=[1,2]"), None, recorder, resume=True)
+    learning_curve(settings(tmp_path, "train.seeds=[1,2]"), None, listener=recorder, resume=True)
     assert recorder.trainings == [(10, 2), (20, 2), (40, 2), (80, 2)]
 
 
@@ -194,7 +194,7 @@ def test_a_curve_that_is_stopped_goes_on_with_the_step_that_follows(
 ) -> None:
     recorder = Recorder(stop_in=(40, 1))
     with pytest.raises(Interrupted) as raised:
-        learning_curve(settings(tmp_path), SIZES, recorder, stop=recorder.stop)
+        learning_curve(settings(tmp_path), SIZES, listener=recorder, stop=recorder.stop)
     assert str(raised.value) == "stopped in the training on 40 of 80, which can be continued"
     assert (tmp_path / "curve" / "size-40-seed-1" / "checkpoints").exists()
     with pytest.raises(CheckpointError) as refused:
@@ -279,7 +279,7 @@ def test_without_sizes_each_is_twice_the_one_before(
 ) -> None:
     scored(monkeypatch)
     recorder = Recorder()
-    learning_curve(settings(tmp_path), None, recorder)  # 80 sentences: a 16th would be 5
+    learning_curve(settings(tmp_path), None, listener=recorder)  # 80 sentences: a 16th would be 5
     assert recorder.started[0][0] == (10, 17, 28, 48, 80)
 
 
@@ -366,7 +366,7 @@ def test_texts_with_classes_have_a_curve_by_accuracy_and_each_part_has_its_class
 ) -> None:
     config = settings(tmp_path, "task=classify", "train.metric=loss", **tiny.classified(tmp_path))
     recorder = Recorder()
-    curve = learning_curve(config, (10, 30, 90), recorder)
+    curve = learning_curve(config, (10, 30, 90), listener=recorder)
     assert recorder.started == [((10, 30, 90), (1,), "acc.", "text")]
     assert (curve.measure, curve.unit) == ("acc.", "text")
     assert all(0 <= point.score <= 1 for point in curve.points)

@@ -26,7 +26,7 @@ from tagkit.training.manifest import Manifest
 from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.trainer import train
 from tagkit.training.trials import Trial, Tuned, TuneListener
-from tagkit.training.tune import tune
+from tagkit.training.tuning import tune
 
 pytest.importorskip("optuna")
 SPACES = parse_spaces(["train.lr=0.0001..0.05:log", "encoder.hidden=4..16",

@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.expected_labels import refuse_unread_columns
+from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import source_name
@@ -23,11 +26,38 @@ from tagkit.corpus.lint.repetition import (
     check_surfaces,
 )
 from tagkit.corpus.lint.tags import check_tags, scheme_text
-from tagkit.errors import FormatError, TagkitError
+from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.schemes import DISPLAY
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, clipped
 
 _ORDER = {"error": 0, "warning": 1, "note": 2}
+
+
+def check(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    note: Callable[[str], None] = silent,
+    **options: Any,
+) -> CheckReport:
+    """Check corpora for errors and describe them, as `tagkit check` does; nothing is written.
+
+    Args:
+        paths: of the training corpus first, then those of dev and test; or of one corpus.
+        note: called with a sentence on what each file was recognised as and why.
+        options: those of [data] in the configuration, such as format, encoding or tag_column.
+
+    Returns:
+        Facts of each file, and what is wrong in them: a line that cannot be read is a finding.
+
+    Raises:
+        DataError: a column is named, and no file is in a format that has such columns.
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    several = [paths] if isinstance(paths, str | Path) else paths
+    if not isinstance(several, Sequence) or not several:
+        raise DataError(f"paths: expected some of files or folders, found {clipped(repr(paths))}")
+    data = data_options(options)
+    return check_files([path_text(path, "paths") for path in several], data, note)
 
 
 def check_files(

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from tagkit.nn.generation.choice import ban
-from tagkit.nn.generation.generate import Ended, Ending, ended_by, halt_probs_of
+from tagkit.nn.generation.ended import Ended
+from tagkit.nn.generation.generate import Ending, ended_by, halt_probs_of
 from tagkit.nn.generation.step import State, Step, select_rows
 
 

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from tagkit.nn.generation.choice import METHODS, Choice
+from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, Step, StepOutput, select_rows
-
-# Why a sequence ended.
-Ended = Literal["symbol", "halt", "length"]
 
 
 @dataclass(frozen=True, slots=True)

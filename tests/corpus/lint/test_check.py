@@ -1,6 +1,7 @@
 """`tagkit check` of whole files: facts, findings of several files, whatever they hold."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lint_reports import check, told
 
+import tagkit
 from tagkit.cli.lint_report import check_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.findings import CheckReport
-from tagkit.errors import DataError
+from tagkit.errors import ConfigError, DataError
 
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
 
@@ -53,6 +55,23 @@ def test_a_column_that_none_of_the_files_has_is_refused(tmp_path: Path) -> None:
     assert report.errors
     # As in training, one of them is enough.
     assert check_files([str(columns), str(texts)], data).files[0].labels == {"PER": 2, "LOC": 1}
+
+
+def test_a_program_gives_paths_and_options_of_data(tmp_path: Path) -> None:
+    file = tmp_path / "a.conll"
+    file.write_text(GOOD, encoding="utf-8")
+    notes: list[str] = []
+    report = tagkit.check([file, str(file)], note=notes.append)
+    assert report == check_files([str(file), str(file)], DataConfig())
+    assert len(notes) == 2
+    assert tagkit.check(file) == check_files([str(file)], DataConfig())
+    (finding,) = tagkit.check(file, tag_column=7).findings
+    assert finding.severity == "error"
+    with pytest.raises(ConfigError, match=r"unknown option data\.fromat; did you mean data\.for"):
+        tagkit.check(file, fromat="columns")
+    for paths, found in (([], "[]"), (None, "None"), ([None], "None"), ([""], "an empty name")):
+        with pytest.raises(DataError, match=rf"^paths: expected .* {re.escape(found)}$"):
+            tagkit.check(paths)  # type: ignore[arg-type]
 
 
 def counted(**counts: int) -> dict[str, int]:

@@ -10,7 +10,8 @@ from marks import mostly_slow
 from unit_chains import START, UnitChain
 
 from tagkit.nn.generation.choice import Choice
-from tagkit.nn.generation.generate import Ended, Ending, Event, generate
+from tagkit.nn.generation.ended import Ended
+from tagkit.nn.generation.generate import Ending, Event, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import select_rows
 
