@@ -13,14 +13,16 @@ from tagkit.wording import Message, Setting, clipped, plural
 
 ENDS: tuple[Ended, ...] = get_args(Ended)
 # Options that are numbers: which ones have a meaning, and how that is said.
-_NUMBERS: dict[str, tuple[Callable[[float], bool], str]] = {
-    "temperature": (lambda value: 0 <= value < math.inf, "a finite number, at least 0"),
-    "top_p": (lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
-    "repetition_penalty": (lambda value: 0 < value < math.inf, "a finite number above 0"),
-    "length_penalty": (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
-    "seed": (lambda value: math.isfinite(value) and value == int(value), "a whole number"),
-}
-_OF_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+_NUMBERS: dict[Setting, tuple[Callable[[float], bool], str]] = {
+    Setting("temperature"): (lambda value: 0 <= value < math.inf, "a finite number, at least 0"),
+    Setting("top_p"): (lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
+    Setting("repetition_penalty"): (
+        lambda value: 0 < value < math.inf, "a finite number above 0",
+    ),
+    Setting("length_penalty"): (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
+    Setting("seed"): (lambda value: math.isfinite(value) and value == int(value), "a whole number"),
+}  # fmt: skip
+_OF_SAMPLING = (Setting("temperature"), Setting("top_k"), Setting("top_p"), Setting("seed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,20 +86,20 @@ def without_effect(given: Mapping[str, Any]) -> Message | None:
     """
     used = {name for name, value in given.items() if value is not None and value is not False}
     beam, one_text = Setting("beam"), " there is one text"
-    idle: tuple[str, ...] = ()
+    idle: tuple[Setting, ...] = ()
     because = Message()
     if given.get("beam"):
-        idle = ("greedy", "repetition_penalty", *_OF_SAMPLING)
+        idle = (Setting("greedy"), Setting("repetition_penalty"), *_OF_SAMPLING)
         because = Message(" has no effect on a search with ", beam)
     elif "length_penalty" in used:
-        idle, because = ("length_penalty",), Message(" is for ", beam)
+        idle, because = (Setting("length_penalty"),), Message(" is for ", beam)
     elif given.get("greedy"):
-        idle = (*_OF_SAMPLING, "samples")
+        idle = (*_OF_SAMPLING, Setting("samples"))
         because = Message(" is for sampling: with ", Setting("greedy", True), one_text)
     elif given.get("temperature") == 0:  # the most probable unit: nothing is divided by 0
-        idle = (*_OF_SAMPLING[1:], "samples")
+        idle = (*_OF_SAMPLING[1:], Setting("samples"))
         because = Message(" is for sampling: with ", Setting("temperature", 0), one_text)
-    return next((Message(Setting(name), because) for name in idle if name in used), None)
+    return next((Message(option, because) for option in idle if option.name in used), None)
 
 
 def check_options(options: GenerationOptions) -> None:
@@ -111,11 +113,11 @@ def check_options(options: GenerationOptions) -> None:
     # As many rows are read at once, each with a score for every unit.
     check_count("samples", options.samples, 1, MAX_SAMPLES)
     check_count("beam", options.beam, 0, MAX_BEAM)
-    for name, (is_valid, expected) in _NUMBERS.items():
-        value = getattr(options, name)
+    for setting, (is_valid, expected) in _NUMBERS.items():
+        value = getattr(options, setting.name)
         if not is_number(value) or not is_valid(value):
             found = clipped(repr(value))
-            raise DataError(Message(Setting(name), f": expected {expected}, found {found}"))
+            raise DataError(Message(setting, f": expected {expected}, found {found}"))
     if options.end not in (None, *ENDS):
         found = clipped(repr(options.end))
         raise DataError(Message(Setting("end"), f": expected {' or '.join(ENDS)}, found {found}"))
