@@ -70,25 +70,37 @@ def beam_search(
         banned: ids that are never chosen.
     """
     finished: list[Hypothesis] = []
+    # Of each hypothesis in the beam, in the order of the rows: units, log probability, last unit.
+    # There is one before the first step; `beam` equal ones would all grow in the same way.
     paths: list[tuple[int, ...]] = [()]
     scores = torch.zeros(1, dtype=torch.float64, device=start.device)
     ids = start
     for number in range(1, length + 1):
         output = step(ids, state)
-        grown = ban(output.log_probs.double(), banned)
+        grown = ban(output.log_probs.double(), banned)  # (hypotheses, vocabulary)
         vocabulary = grown.shape[1]
-        if ending.by_halt:  # one more column: to halt before another unit
-            halt_probs = halt_probs_of(output).unsqueeze(1)
+        if ending.by_halt:
+            # One more column, with the id `vocabulary`: to halt before another unit. To halt then
+            # competes with all units for the places in the beam. Each row is still a distribution:
+            # p(halt) and (1 - p(halt)) p(unit), which sum to 1 if nothing is banned.
+            halt_probs = halt_probs_of(output).unsqueeze(1)  # (hypotheses, 1)
+            # (hypotheses, vocabulary) -> (hypotheses, vocabulary + 1)
             grown = torch.cat((torch.log1p(-halt_probs) + grown, halt_probs.log()), 1)
-        total = scores.unsqueeze(1) + grown  # (hypotheses, vocabulary, or one more)
+        # (hypotheses, 1) + (hypotheses, columns): log p(path, unit) = log p(path) + log p(unit)
+        total = scores.unsqueeze(1) + grown
+        # A finished hypothesis keeps its place in the beam. What is impossible takes none: with few
+        # units there may be fewer continuations than places.
         width = min(beam - len(finished), int(total.isfinite().sum()))
-        scores, places = total.flatten().topk(width)
+        # (hypotheses, columns) -> (hypotheses x columns,): the best of all hypotheses together. A
+        # place is parent x columns + column: the row that was grown, and the unit that it got.
+        scores, places = total.flatten().topk(width)  # (width,) each, the best first
         parents = torch.div(places, grown.shape[1], rounding_mode="floor")
         ids = places - parents * grown.shape[1]
+        # Among the chosen: places of those that stay in the beam, and their units.
         stays, kept = [], []
         chosen = zip(parents.tolist(), ids.tolist(), scores.tolist(), strict=True)
         for place, (parent, unit, score) in enumerate(chosen):
-            halted = unit == vocabulary
+            halted = unit == vocabulary  # the column that is no unit, and is in no path
             path = paths[parent] if halted else (*paths[parent], unit)
             ended = ended_by(halted, unit == ending.symbol, number == length)
             if ended is None:
@@ -100,5 +112,7 @@ def beam_search(
             break
         paths, rows = kept, torch.tensor(stays, device=start.device)
         ids, scores = ids[rows], scores[rows]
+        # Two levels of indices: which ones stay, and the row that each was grown from. A parent
+        # with several children is copied, one without any is left out.
         state = select_rows(output.state, parents[rows])
     return sorted(finished, key=lambda each: -each.score(length_penalty))

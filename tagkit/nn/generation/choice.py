@@ -40,20 +40,35 @@ def penalise_repetition(scores: Tensor, seen: Tensor, penalty: float) -> Tensor:
 
 
 def ban(scores: Tensor, ids: Sequence[int]) -> Tensor:
-    """Scores of which those of some units are minus infinity."""
+    """Scores of which those of some units are minus infinity.
+
+    Args:
+        scores: (rows, vocabulary).
+        ids: of these units.
+    """
     if not ids:
         return scores
     return scores.index_fill(1, torch.tensor(ids, device=scores.device), -torch.inf)
 
 
 def apply_temperature(scores: Tensor, temperature: float) -> Tensor:
-    """Scores divided by a temperature above 0: below 1 more peaked, above it more even."""
+    """Scores, (rows, vocabulary), divided by a temperature.
+
+    Args:
+        scores: (rows, vocabulary).
+        temperature: above 0: below 1 more peaked, above it more even.
+    """
     # The best score becomes 0 first: with a temperature near 0 all would be minus infinity.
     return (scores - scores.amax(1, keepdim=True)) / temperature
 
 
 def keep_top_k(scores: Tensor, k: int) -> Tensor:
-    """Scores of the k best units, ties by the lowest id; 0 keeps all."""
+    """Scores of the k best units, ties by the lowest id; minus infinity for all others.
+
+    Args:
+        scores: (rows, vocabulary).
+        k: 0 keeps all.
+    """
     if not 0 < k < scores.shape[1]:
         return scores
     return _keep_best(scores, scores.topk(k, dim=1).values[:, -1:], k)
@@ -68,12 +83,14 @@ def keep_top_p(scores: Tensor, p: float) -> Tensor:
     """
     if p >= 1:  # rounded sums may reach 1 before the last units
         return scores
+    # (rows, 1) in float64: with 50,000 units float32 would round a cumulative sum.
     total = scores.double().logsumexp(1, keepdim=True)
     width, vocabulary = 0, scores.shape[1]
-    best = mass = scores[:, :0]
+    best = mass = scores[:, :0]  # (rows, 0) before the first attempt
     # A nucleus is small as a rule, and sorting the whole vocabulary would take most of the time.
     while width < vocabulary and (not width or bool((mass[:, -1] < p).any())):
         width = min(vocabulary, 8 * width or _NUCLEUS)
+        # (rows, vocabulary) -> (rows, width), falling: scores, and the mass of each and all before
         best = scores.topk(width, dim=1).values
         mass = (best.double() - total).exp().cumsum(1)
     # (rows, 1) the first that reaches p; all, where rounding keeps the sum below it
@@ -89,8 +106,11 @@ def _keep_best(scores: Tensor, lowest: Tensor, counts: Tensor | int) -> Tensor:
         lowest: (rows, 1) the lowest score that is kept.
         counts: (rows, 1) how many are kept.
     """
-    above, ties = scores > lowest, scores == lowest
-    room = counts - above.sum(1, keepdim=True)
+    # A threshold alone would keep all that are equal to the lowest, more than `counts`; the order
+    # in which `topk` gives equal ones differs between devices.
+    above, ties = scores > lowest, scores == lowest  # (rows, vocabulary)
+    room = counts - above.sum(1, keepdim=True)  # (rows, 1) for ties
+    # The running number of a tie, by rising id, from 1
     return scores.masked_fill(~(above | (ties & (ties.cumsum(1) <= room))), -torch.inf)
 
 
@@ -125,6 +145,7 @@ class Choice:
         """
         scores = log_probs.double()
         if self.repetition_penalty != 1:
+            # A copy. Of no ids the type of the tensor is not known, hence `long`.
             seen = seen.index_fill(1, torch.tensor(self.unpenalised, device=seen.device).long(), 0)
             scores = penalise_repetition(scores, seen, self.repetition_penalty)
         scores = ban(scores, self.banned)
@@ -146,12 +167,12 @@ class Method:
 
 
 def most_probable(scores: Tensor, _: RowRandom) -> Tensor:
-    """The best unit of each row, ties by the lowest id."""
+    """The best unit of each row, (rows, vocabulary) -> (rows,) ids, ties by the lowest id."""
     return scores.argmax(1)
 
 
 def sampled(scores: Tensor, random: RowRandom) -> Tensor:
-    """A unit of each row, each with its probability.
+    """A unit of each row, each with its probability: (rows, vocabulary) -> (rows,) ids.
 
     Of independent waiting times with rates p, that of unit i ends first with probability p[i]. It
     is a comparison of sums of logarithms (the Gumbel-max trick), for which nothing is summed over
@@ -159,6 +180,8 @@ def sampled(scores: Tensor, random: RowRandom) -> Tensor:
     the two best differ by as little.
     """
     # -log(1 - u) is exponential; u may be 0, whose logarithm below would be infinite.
+    # (rows, vocabulary) of rate 1. That of rate p is this divided by p, and the first to end has
+    # the largest log p - log(waiting). A constant that all scores of a row have changes nothing.
     waiting = (-torch.log1p(-random.uniform(scores.shape[1]))).clamp_min(1e-300)
     return (scores - waiting.log().to(scores.device)).argmax(1)
 

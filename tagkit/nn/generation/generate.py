@@ -67,32 +67,44 @@ def generate(
         seen: (rows, vocabulary) bool, units that a repetition penalty holds for repetitions.
     """
     method = METHODS[choice.method]
-    ids, seen = start, seen.clone()
+    ids, seen = start, seen.clone()  # the caller's own is not written into
+    # Places in the batch move up when rows leave it: these are the numbers that the caller knows.
     rows = torch.arange(len(start), device=start.device)
+    # Below, `rows` in a shape are those that have not ended.
     for number in range(1, int(lengths.max()) + 1):
         output = step(ids, state)
         state = output.state
-        halts = torch.zeros_like(ids, dtype=torch.bool)
+        halts = torch.zeros_like(ids, dtype=torch.bool)  # (rows,)
+        # (rows,) in float64: others add them up over whole sequences.
         log_probs = torch.zeros_like(ids, dtype=torch.float64)
         if ending.by_halt:
+            # A Bernoulli variable before each unit, so that a sequence may have no unit at all.
             halt_probs = halt_probs_of(output)
             halts = method.decide(halt_probs, random)
             log_probs = torch.where(halts, halt_probs.log(), torch.log1p(-halt_probs))
+        # Rows that halt choose a unit too, which is not used: so all rows stay one batch.
         ids = method.choose(choice.change(output.log_probs, seen), random)
+        # (rows, vocabulary) -> (rows,) from the model's own distribution: `choice` changes what is
+        # chosen, not what is reported.
         of_units = output.log_probs.double().gather(1, ids.unsqueeze(1)).squeeze(1)
+        # log p(unit, go on) = log(1 - p(halt)) + log p(unit); of a row that halts p(halt) alone.
+        # Filled, not multiplied by 0: an unused unit may be at minus infinity.
         log_probs += of_units.masked_fill(halts, 0)
         seen.scatter_(1, ids.unsqueeze(1), True)
         is_symbol = torch.zeros_like(halts) if ending.symbol is None else ids == ending.symbol
-        is_full = lengths <= number
+        is_full = lengths <= number  # a row of this length has room for no other unit
         columns = (rows, ids, log_probs, halts, is_symbol, is_full)
+        # One list for each column: on a GPU `item()` would wait for the device once a value.
         found = zip(*(column.tolist() for column in columns), strict=True)
         yield [
             Event(row, None if halted else unit, log_prob, ended_by(halted, symbol, full))
             for row, unit, log_prob, halted, symbol, full in found
         ]
-        stays = (~(halts | is_symbol | is_full)).nonzero().squeeze(1)
+        stays = (~(halts | is_symbol | is_full)).nonzero().squeeze(1)  # (rows that stay,) places
         if not len(stays):
             return
+        # Only where a row has ended: states of all layers are copied. All that belongs to a row is
+        # cut alike; `random` too, so that a row's numbers do not depend on the others' ends.
         if len(stays) < len(rows):
             state = select_rows(state, stays)
             random.select(stays)

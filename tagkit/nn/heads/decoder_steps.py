@@ -22,21 +22,34 @@ Array = Any
 State = tuple[Array, ...]  # h, or h and c, (rows, hidden) each
 
 
+# Each step has the arguments
+#   given    (rows, gates x hidden) W [h[t]; E y[t-1]] and its bias
+#   product  (rows, gates x hidden) U s[t-1] and its bias
+#   state    s[t-1]; for the LSTM also c[t-1]
+# with the gates side by side, in the order of torch's weights. The two are not added beforehand:
+# the GRU's reset gate multiplies a part of `product` alone.
+
+
 def _gru(tanh: Callable[[Array], Array], given: Array, product: Array, state: State) -> State:
     (before,) = state
     hidden = before.shape[1]
+    # torch's order is r, z, n.
     # sigmoid(a) = (1 + tanh(a / 2)) / 2: NumPy has no sigmoid. r and z, (rows, 2 x hidden)
     gates = (1 + tanh((given[:, : 2 * hidden] + product[:, : 2 * hidden]) / 2)) / 2
+    # n = tanh(W x + b + r * (U h + b')): r is applied after the product, as in torch and cuDNN; Cho
+    # et al. 2014 apply it to h before.
     new = tanh(given[:, 2 * hidden :] + gates[:, :hidden] * product[:, 2 * hidden :])
-    # (1 - z) n + z h
+    # (1 - z) n + z h, with one product less
     return (new + gates[:, hidden:] * (before - new),)
 
 
 def _lstm(tanh: Callable[[Array], Array], given: Array, product: Array, state: State) -> State:
-    _, cell = state
+    _, cell = state  # h is in `product` already
     hidden = cell.shape[1]
-    total = given + product  # i, f, g, o
+    total = given + product  # (rows, 4 x hidden): i, f, g, o
+    # Of all four, in one call; that of g, which is a tanh, is not used.
     gates = (1 + tanh(total / 2)) / 2
+    # c[t] = f c[t-1] + i tanh(g); below h[t] = o tanh(c[t])
     cell = gates[:, hidden : 2 * hidden] * cell + gates[:, :hidden] * tanh(
         total[:, 2 * hidden : 3 * hidden]
     )
@@ -106,8 +119,11 @@ class DecoderSteps:
             before: (rows,) the tag before.
             state: before the token.
         """
+        # (rows, gates x hidden): W [h[t]; E y[t-1]] from its two tables, without a product
         given = of_states + self.of_tags[before]
+        # (rows, hidden) @ (hidden, gates x hidden); state[0] is h for every cell
         state = STEPS[self.cell][0](self.tanh, given, state[0] @ self.recurrent + self.bias, state)
+        # (rows, tags) + (rows, hidden) @ (hidden, tags) + (rows, tags)
         return scores + state[0] @ self.output + self.after[before], state
 
 
@@ -132,14 +148,21 @@ def decoder_steps(
         after: (tags before, tags) added to the scores.
         ends: (batch, time, tags) added to the scores.
     """
+    # (gates x hidden, inputs + tag dim): its columns are cut as its input [state; tag before] is.
     weight, inputs = network.get_parameter("weight_ih_l0"), states.shape[2]
+    # (gates x hidden, hidden) in torch; transposed once, not at each step.
     recurrent = network.get_parameter("weight_hh_l0").t()
     hidden = len(recurrent)
+    # `linear` is cut alike, but the decoder's state is its first part: (tags, hidden + inputs).
     return DecoderSteps(
         cell=cell,
         tanh=torch.tanh,
+        # (batch, time, inputs) -> (batch, time, gates x hidden). Of torch's two biases this one is
+        # the input's; that of the recurrent product has to stay beside it, for the GRU's sake.
         of_states=states @ weight[:, :inputs].t() + network.get_parameter("bias_ih_l0"),
+        # (tags before, tag dim) -> (tags before, gates x hidden)
         of_tags=embedded @ weight[:, inputs:].t(),
+        # (batch, time, inputs) -> (batch, time, tags)
         scores=states @ linear.weight[:, hidden:].t() + linear.bias + ends,
         after=after,
         recurrent=recurrent.detach().contiguous(),
@@ -162,12 +185,13 @@ def greedy(steps: DecoderSteps, start: int, mask: Tensor) -> Tensor:
     arrays = steps.numpy()
     batch, time = mask.shape
     paths = np.zeros((batch, time), dtype=np.int64)
-    before, state = np.full(batch, start), arrays.begin(batch)
+    before, state = np.full(batch, start), arrays.begin(batch)  # (batch,), (batch, hidden) each
     with np.errstate(all="ignore"):  # weights far out of range overflow without a warning in torch
+        # Also over padding, in one batch: it is on the right, so nothing real is read after it.
         for t in range(time):
             scores, state = arrays.advance(
                 arrays.of_states[:, t], arrays.scores[:, t], before, state
             )
             paths[:, t] = scores.argmax(1)
-            before = paths[:, t] + 1
+            before = paths[:, t] + 1  # a row of the tables, not the tag's id
     return torch.from_numpy(paths).masked_fill(~mask, 0)

@@ -39,6 +39,7 @@ class Features:
     @classmethod
     def of(cls, keys: Ids) -> "Features":
         """The distinct rows of (tokens, features)."""
+        # (tokens, features) -> (items, features) without repetitions, and (tokens,) places in it
         distinct, items = np.unique(keys, axis=0, return_inverse=True)
         return cls(distinct, items.ravel().astype(np.int32))  # in NumPy 2.0 they are a column
 
@@ -109,15 +110,19 @@ class Batch:
             emissions: (batch x time, tags).
             steps: (tags before, tags after).
         """
+        # The graph ends here: what emissions are sums of has its gradient in closed form (`fit`).
         leaves = emissions.detach().requires_grad_(), steps.detach().requires_grad_()
+        # (batch x time, tags) -> (batch, time, tags); no scores of a start and an end, (tags,)
         own, free = leaves[0].view(*self.mask.shape, -1), emissions.new_zeros(len(steps))
+        # Checked: `_batch` has made the mask from lengths.
         loss = self._loss(Chain(own, leaves[1], free, free, self.mask, checked=True))
         of_emissions, of_steps = torch.autograd.grad(loss, leaves)
         return loss.detach(), of_emissions, of_steps
 
     def _loss(self, chain: Chain) -> Tensor:
+        # -log p(gold path) = log Z - score(gold path), (batch,)
         if self.tag_weights is None:
-            each = log_partition(chain) - path_score(chain, self.tags)  # (batch,)
+            each = log_partition(chain) - path_score(chain, self.tags)
         else:
             each = weighted_loss(chain, self.tags, self.tag_weights)
         return (each * self.weights).sum()
@@ -135,21 +140,32 @@ def make_blocks(
         tag_weights: as of `fit`.
     """
     windows = _windows(vectors, examples.lengths)
-    most = _MAX_SCORES // (len(crf.transitions) * len(examples.features))  # tokens
+    # Tokens of a block. Each has a row in each group, and a row scores all tags, so a table of
+    # scores, (rows, tags), would have `_MAX_SCORES` if no two tokens shared a row.
+    most = _MAX_SCORES // (len(crf.transitions) * len(examples.features))
     found = []
     for batches in _in_blocks(examples.lengths, most):
+        # Rows of the block's table so far: those of the groups before.
         entries, numbers, rows = [], [], 0
         places = [_places(examples.lengths, own) for own in batches]
+        # (batch, time) of each batch -> (tokens of the block, with padding)
         tokens = np.concatenate([each.ravel() for each in places])
-        items = np.empty((len(examples.features), len(tokens)), np.int32)
+        items = np.empty((len(examples.features), len(tokens)), np.int32)  # (groups, tokens)
         for group, own_items in zip(examples.features, items, strict=True):
+            # Of the corpus's distinct values those that the block has: (own items,), and for each
+            # token its place among them, (tokens,).
             distinct, of_tokens = np.unique(group.items[tokens], return_inverse=True)
+            # (entries,) each: item x tags + tag, and the number of the weight. Few of all pairs of
+            # an item and a tag have a weight, so they are listed.
             cells, which = crf.entries(group.keys[distinct])
+            # Groups lie one below the other in one table: both kinds of index are moved by the
+            # rows above, so that a token's score is one sum over its rows, whatever their group.
             # 32 bits are enough for a block, and half the memory where there are millions.
             entries.append((cells + rows * len(crf.transitions)).astype(np.int32))
             numbers.append(which.astype(np.int32))
             own_items[:] = of_tokens + rows
             rows += len(distinct)
+        # Where each batch ends in the tokens of the block; `split` needs no end of the last one.
         ends = np.cumsum([each.size for each in places])
         found.append(
             Block(
@@ -174,12 +190,14 @@ def _in_blocks(lengths: Ids, most: int) -> Iterator[list[Ids]]:
         lengths: (sentences,) number of tokens in each.
         most: tokens of a block, with padding, if it has more than one batch.
     """
+    # Shortest first: a batch is padded to its longest, so lengths in it should differ little.
+    # Stable: the order of equally long ones, and with it the rounding of sums, is always the same.
     order = np.argsort(lengths, kind="stable")
     batches: list[Ids] = []
     tokens = 0
     for begin in range(0, len(order), _SENTENCES):
         own = order[begin : begin + _SENTENCES]
-        more = len(own) * int(lengths[own[-1]])
+        more = len(own) * int(lengths[own[-1]])  # the last is the longest
         if batches and tokens + more > most:
             yield batches
             batches, tokens = [], 0
@@ -195,9 +213,11 @@ def _places(lengths: Ids, own: Ids) -> Ids:
         lengths: (sentences,) of the corpus.
         own: (batch,) numbers of sentences.
     """
+    # Tokens before each sentence: (sentences,) -> (batch, 1)
     starts = (np.cumsum(lengths) - lengths)[own, None]
-    steps = np.arange(int(lengths[own].max()))
-    # (time,) < (batch, 1) -> (batch, time)
+    steps = np.arange(int(lengths[own].max()))  # (time,)
+    # (time,) < (batch, 1) -> (batch, time). Padding has to name some token, as what is read at it
+    # is an index; the mask leaves it out of the loss, and its gradient is 0.
     return np.where(steps < lengths[own, None], starts + steps, starts)
 
 
@@ -237,8 +257,9 @@ def _windows(vectors: Tensor, lengths: Ids) -> Tensor:
         vectors: of sentences, one after another.
         lengths: (sentences,) number of tokens in each.
     """
-    ends = np.cumsum(lengths)
-    before, after = vectors.roll(1, 0), vectors.roll(-1, 0)
+    ends = np.cumsum(lengths)  # one behind the last token of each sentence
+    before, after = vectors.roll(1, 0), vectors.roll(-1, 0)  # (tokens, dim); `roll` copies
+    # The neighbour of a first or a last token is in another sentence.
     before[torch.from_numpy(ends - lengths)] = 0
     after[torch.from_numpy(ends - 1)] = 0
     return torch.cat((before, vectors, after), dim=1)

@@ -51,16 +51,21 @@ def best_cutoffs(units: int, shrink: int) -> tuple[int, ...]:
     Returns:
         At most `TAILS`, rising; none where one softmax over so few units is the fastest.
     """
-    # Frequencies of all units before each one, as a share
+    # sums[n] is the frequency of the first n units; over that of all it is a share of the tokens.
     sums = [0.0, *accumulate(1 / rank for rank in range(1, units + 1))]
+    # Powers of 2^(1/3), rounded down: pairs of all units would be too many to try.
     places = sorted({int(2 ** (step / 3)) for step in range(3 * units.bit_length())})
     candidates = [place for place in places if IN_HEAD * sums[-1] <= sums[min(place, units - 1)]]
     candidates = [place for place in candidates if SMALLEST <= place < units]
 
     def products(cutoffs: tuple[int, ...]) -> float:
+        # The head, units and clusters, is computed for every token.
         cost = float(cutoffs[0] + len(cutoffs)) if cutoffs else float(units)
         for number, (first, end) in enumerate(pairwise((*cutoffs, units)), start=1):
+            # Share of the tokens that a tail is computed for: those whose target is in it.
             reached = (sums[end] - sums[first]) / sums[-1]
+            # Its own calls cost something even where few tokens reach it. Products of vectors that
+            # have shrink ** number times fewer values cost as many times less.
             cost += SMALLEST / 8 + reached * max(SMALLEST, end - first) / shrink**number
         return cost
 
@@ -80,9 +85,11 @@ class AdaptiveSoftmax(UnitSoftmax):
         self.cutoffs = cutoffs
         self.ends = (*cutoffs, units)  # of the head and of each tail
         self.project = Projection(hidden, dim)
+        # (frequent, dim); where tied, rows of the table serve the head and the tails.
         self.weight = None if tied else fresh_vectors(self.ends[0], dim)
-        self.bias = nn.Parameter(torch.zeros(units))
-        self.clusters = fresh_vectors(len(cutoffs), dim)
+        self.bias = nn.Parameter(torch.zeros(units))  # of the head and of all tails
+        # A cluster is no unit, so that it has a vector of its own even where the layer is tied.
+        self.clusters = fresh_vectors(len(cutoffs), dim)  # (tails, dim)
         self.cluster_bias = nn.Parameter(torch.zeros(len(cutoffs)))
         self.tails = nn.ModuleList()
         if not tied:
@@ -95,6 +102,8 @@ class AdaptiveSoftmax(UnitSoftmax):
         """As described in `UnitSoftmax`."""
         states = self.project(states)
         clusters = self._clusters_of(targets)
+        # -log p(y) = -log p(cluster of y) - log p(y | cluster): the head has a term for each token,
+        # a tail for the tokens of its units.
         total = cross_entropy(states, *self._head(table), self._head_targets(targets, clusters))
         for number, first in enumerate(self.cutoffs):
             rows = (clusters == number + 1).nonzero().squeeze(1)
@@ -107,12 +116,15 @@ class AdaptiveSoftmax(UnitSoftmax):
     def log_probs(self, states: Tensor, table: Tensor | None = None) -> Tensor:
         """As described in `UnitSoftmax`."""
         states, frequent = self.project(states), self.ends[0]
+        # (tokens, dim) -> (tokens, frequent + tails): frequent units, then a column for each tail
         head = torch.log_softmax(nn.functional.linear(states, *self._head(table)), 1)
         parts = [head[:, :frequent]]
         for number in range(len(self.cutoffs)):
+            # (tokens, units of the tail) + (tokens, 1): log p(y | tail) + log p(tail)
             inside = nn.functional.linear(*self._tail(number, states, table))
             cluster = head[:, frequent + number].unsqueeze(1)
             parts.append(torch.log_softmax(inside, 1) + cluster)
+        # Head and tails follow each other as the units do: (tokens, units)
         return torch.cat(parts, 1)
 
     def log_prob_of(self, states: Tensor, targets: Tensor, table: Tensor | None = None) -> Tensor:
@@ -131,6 +143,7 @@ class AdaptiveSoftmax(UnitSoftmax):
 
     def _clusters_of(self, targets: Tensor) -> Tensor:
         """(tokens,) 0 for a unit of the head, and the number of its tail for another, from 1."""
+        # `right`: a cutoff is the first unit of its tail, not the last one before it.
         return torch.bucketize(
             targets, torch.tensor(self.cutoffs, device=targets.device), right=True
         )
@@ -140,7 +153,7 @@ class AdaptiveSoftmax(UnitSoftmax):
         return torch.where(clusters == 0, targets, self.ends[0] + clusters - 1)
 
     def _head(self, table: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Vectors and biases of the frequent units and of the tails."""
+        """Vectors, (frequent + tails, dim), and biases of the frequent units and of the tails."""
         frequent = own_or_table(self.weight, table)[: self.ends[0]]
         return (
             torch.cat((frequent, self.clusters)),
@@ -150,7 +163,17 @@ class AdaptiveSoftmax(UnitSoftmax):
     def _tail(
         self, number: int, states: Tensor, table: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """What a tail's scores are products of: states, vectors and biases."""
+        """What a tail's scores are products of.
+
+        Args:
+            number: of the tail, from 0.
+            states: (tokens, dim).
+            table: (units, dim) where the layer is tied.
+
+        Returns:
+            States, (tokens, own dim), vectors, (units of the tail, own dim), and biases. The own
+            dimension is `dim` where the layer is tied, and smaller with each tail where it is not.
+        """
         inside = slice(self.ends[number], self.ends[number + 1])
         if table is not None:
             return states, table[inside], self.bias[inside]

@@ -62,6 +62,7 @@ def target_log_probs(states: Tensor, weight: Tensor, bias: Tensor, targets: Tens
     for part, wanted in zip(
         chunks, targets.split_with_sizes([len(part) for part in chunks]), strict=True
     ):
+        # (tokens of the part, hidden) -> (tokens of the part, units)
         scores = nn.functional.linear(part, weight, bias)
         own = scores.gather(1, wanted.unsqueeze(1)).squeeze(1)
         found.append(own - torch.logsumexp(scores, 1))
@@ -69,6 +70,8 @@ def target_log_probs(states: Tensor, weight: Tensor, bias: Tensor, targets: Tens
 
 
 class _CrossEntropy(torch.autograd.Function):
+    """Forward: the loss and all its gradients. Backward: these times the gradient that arrives."""
+
     @staticmethod
     def forward(
         ctx: Any,
@@ -79,28 +82,34 @@ class _CrossEntropy(torch.autograd.Function):
         weights: Tensor | None,
         scores_at_once: int | None,
     ) -> Tensor:
+        """The loss, a number; arguments as in `cross_entropy`."""
         of_states, of_weight, of_bias = ctx.needs_input_grad[:3]
         d_states = torch.empty_like(states) if of_states else None
         d_weight = torch.zeros_like(weight) if of_weight else None
         d_bias = torch.zeros_like(bias) if of_bias else None
         # Of thousands of tokens in float64: the sum of an epoch's losses is made of these.
         total = states.new_zeros((), dtype=torch.float64)
-        start = 0
+        start = 0  # tokens before the part
         for part in token_chunks(states, len(weight), scores_at_once):
             tokens = slice(start, start + len(part))
+            # (tokens of the part, 1), and weights likewise, or (1, 1) where all are 1
             gold = targets[tokens].unsqueeze(1)
             weighed = part.new_ones(1, 1) if weights is None else weights[tokens].unsqueeze(1)
             scores = torch.addmm(bias, part, weight.t())  # (tokens of the part, units)
-            # softmax(s) = exp(s - largest) / sum, in place; log p(y) = s[y] - largest - log(sum)
+            # softmax(s) = exp(s - largest) / sum; log p(y) = s[y] - largest - log(sum). All is done
+            # in place, in the one large tensor: `scores` becomes s - largest, its exponential, the
+            # weighted probabilities and at last G. What the loss needs is taken on the way.
             scores.sub_(scores.amax(1, keepdim=True))
             at_gold = scores.gather(1, gold)
-            sums = scores.exp_().sum(1, keepdim=True)
+            sums = scores.exp_().sum(1, keepdim=True)  # (tokens of the part, 1), at least 1
             total += (weighed * (sums.log() - at_gold)).sum(dtype=torch.float64)
             if weights is None:
                 scores.div_(sums)
             else:
                 scores.mul_(weighed / sums)
             scores.scatter_add_(1, gold, -weighed.expand_as(gold))  # G
+            # A token is in one part: its state's gradient is written. Weights and biases serve all
+            # tokens: their gradients are added up.
             if d_states is not None:
                 torch.mm(scores, weight, out=d_states[tokens])
             if d_weight is not None:
@@ -114,4 +123,5 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of states, weight and bias, in their shapes; `grad` is a number."""
         return *(None if one is None else one * grad for one in ctx.gradients), None, None, None
