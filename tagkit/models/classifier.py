@@ -81,14 +81,17 @@ class Classifier(Model):
         self.class_head = class_head
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss of the classes; each text is one target."""
+        """As described in `Model`: the loss of the classes; each text is one target."""
         classes = batch.target("classes")
         return self.class_head.loss(states, final, batch.tokens.mask, classes, batch.weights)
 
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
-        """Probabilities of the classes, whatever `confidence` says: they cost nothing extra."""
+        """As described in `Model`: probabilities of the classes.
+
+        `confidence` changes nothing: they cost nothing extra.
+        """
         return class_output(self.class_head, states, final, mask)
 
     def readouts(self, data: Encoded) -> Sequence[Readout]:

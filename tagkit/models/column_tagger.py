@@ -80,7 +80,7 @@ class ColumnTagger(Model):
         return torch.cat((states.float(), self.dropout(inputs.float())), dim=2)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The weighted sum of the columns' losses; each token is one target."""
+        """As described in `Model`: the weighted sum of all columns; each token is one target."""
         mask = batch.tokens.mask
         losses = [
             weight * head(states, mask, batch.target(labels.name), batch.weights)[0]
@@ -91,7 +91,7 @@ class ColumnTagger(Model):
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
-        """The output of every head."""
+        """As described in `Model`: the output of every head."""
         return ModelOutput(
             columns=tuple(
                 CODECS[labels.codec].output(head, states, mask, confidence=confidence)

@@ -120,7 +120,7 @@ class JointModel(Tagger):
         self.class_loss = class_loss
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The weighted sum of both losses; each token is one target."""
+        """As described in `Model`: the weighted sum of both losses; each token is one target."""
         # Both losses are sums over the batch. They are divided by the number of tokens, so that a
         # text's tags weigh as they do without classes.
         mask = batch.tokens.mask
@@ -138,7 +138,7 @@ class JointModel(Tagger):
         confidence: bool,
         beside: Chain | None = None,
     ) -> ModelOutput:
-        """The output of both heads."""
+        """As described in `Model`: the output of both heads; `beside` as in `Tagger`."""
         tags = super().output_of(states, final, mask, confidence=confidence, beside=beside)
         classes = class_output(self.class_head, states, final, mask)
         return replace(

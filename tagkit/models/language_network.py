@@ -179,7 +179,13 @@ def mapped(state: State, change: Change) -> State:
 
 
 def replaced(old: State, rows: Tensor, new: State) -> State:
-    """`old` with the columns `rows` of each tensor from `new`; both stay as they are."""
+    """`old` with some rows of the batch from `new`; both stay as they are.
+
+    Args:
+        old: tensors with the batch on axis 1, (layers, batch, values).
+        rows: (replaced,) int64, which rows of `old`.
+        new: the same with (layers, replaced, values).
+    """
     if isinstance(old, Tensor):
         assert isinstance(new, Tensor)
         return old.to(new.device).index_copy(1, rows, new.to(old.dtype))

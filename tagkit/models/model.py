@@ -171,7 +171,7 @@ class Model(Member, ABC):
         return {group: names for group, names in groups.items() if names}
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss of a batch, as `loss_of` returns it.
+        """The loss of a batch, as `loss_of` returns it: two numbers, a sum and a count.
 
         In training its gradient has that of further losses too, which are not in its value. There
         the loss of an ensemble is the mean of those of its members alone.
@@ -262,7 +262,12 @@ class Model(Member, ABC):
 
     @torch.no_grad()
     def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Hidden states, zero on padding, and final states of a batch, without gradients."""
+        """Hidden and final states of a batch, without gradients.
+
+        Returns:
+            (batch, time, hidden), zero on padding, and (batch, hidden), in float32; of all members
+            of an ensemble side by side.
+        """
         states, final = self._read_together(batch)
         return states.float(), final.float()
 
@@ -297,7 +302,7 @@ class Model(Member, ABC):
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
     def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
-        """Hidden and final states of all members, on a CPU with cached input projections."""
+        """States of all members, as `read_batch`, on a CPU with cached input projections."""
         cached = zip(self.members, (words, *words.others), strict=True)
         return _together([member.read_alone(tokens, own) for member, own in cached])
 

@@ -96,7 +96,7 @@ class Tagger(Model):
         self.register_buffer("continuation", continuation, persistent=False)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss of the tags; each token is one target."""
+        """As described in `Model`: the loss of the tags; each token is one target."""
         # Called as a module, not by `loss`: a batch's own mask needs no check.
         found: tuple[Tensor, Tensor] = self.head(
             states, batch.tokens.mask, batch.target("tags"), batch.weights
@@ -114,7 +114,7 @@ class Tagger(Model):
     ) -> ModelOutput:
         """The best paths, and with `confidence` the probabilities of their tags and spans.
 
-        `beside` is what `feature_crf` gives of the same sentences.
+        As described in `Model`; `beside` is what `feature_crf` gives of the same sentences.
         """
         head = self.head_beside(beside)
         tag_ids = head.decode(states, mask)  # (batch, time)

@@ -209,8 +209,9 @@ class Encoder(nn.Module):
 
         Args:
             number: of the layer, from 1: there is no connection past layer 0.
-            below: what the layer below it passed on, before dropout.
-            above: the layer's own.
+            below: what the layer below it passed on, before dropout: (batch, time, hidden) states
+                and (batch, hidden) final states.
+            above: the layer's own, likewise; what is returned has their shapes.
         """
         if not self.connections:
             return above

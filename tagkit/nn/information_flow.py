@@ -77,6 +77,8 @@ def watch(
 
 
 class _Watched(torch.autograd.Function):
+    """Forward: the states as they are, and a penalty of 0. Backward: the gradient of Omega too."""
+
     @staticmethod
     def forward(
         ctx: Any,
@@ -87,6 +89,7 @@ class _Watched(torch.autograd.Function):
         states: Tensor,
         *weights: Tensor,
     ) -> tuple[Tensor, Tensor]:
+        """The states, (batch, time, hidden), and a 0; arguments as in `watch`, then parameters."""
         # A state that was carried is a constant, and so no tensor that has to be saved.
         ctx.network, ctx.segment, ctx.before = network, segment, before
         ctx.save_for_backward(inputs, *weights)
@@ -95,6 +98,13 @@ class _Watched(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_states: Tensor, of_penalty: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradient of the states, unchanged, and that of each parameter, in its shape.
+
+        Args:
+            ctx: of `forward`.
+            of_states: (batch, time, hidden).
+            of_penalty: () the factor of Omega in the loss.
+        """
         inputs, *weights = ctx.saved_tensors
         sums: list[Tensor | None] = [None] * len(weights)
         with torch.enable_grad():

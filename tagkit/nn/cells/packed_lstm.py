@@ -69,6 +69,15 @@ class _PackedLSTM(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, sums: Tensor, u: Tensor, chosen: Tensor, packing: Packing) -> Tensor:
+        """(directions, tokens, hidden) states, each direction packed in its own reading order.
+
+        Args:
+            ctx: of the call.
+            sums: (directions, rows, 4 x hidden) W x + b.
+            u: (directions, 4 x hidden, hidden).
+            chosen: (tokens,) which row each token reads, packed.
+            packing: of the tokens.
+        """
         directions, _, width = sums.shape
         hidden = width // 4
         # Each direction's in its own reading order.
@@ -106,6 +115,7 @@ class _PackedLSTM(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the sums and of U, in their shapes; `grad` has that of the states."""
         gates, memory, squashed, states, u = ctx.saved_tensors
         packing: Packing = ctx.packing
         directions, tokens, hidden = states.shape

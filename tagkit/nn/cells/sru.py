@@ -182,6 +182,15 @@ class _Steps(torch.autograd.Function):
     def forward(
         ctx: Any, sums: Tensor, skipped: Tensor, peepholes: Tensor, before: Tensor
     ) -> tuple[Tensor, Tensor]:
+        """(time, batch, hidden) states h, and (batch, hidden) the memory c after the last step.
+
+        Args:
+            ctx: of the call.
+            sums: (time, batch, 3 x hidden) products of the inputs: of f, of r, and W x.
+            skipped: (time, batch, hidden) what the input adds beside the cell, s.
+            peepholes: (2, hidden) of f and of r.
+            before: (batch, hidden) the memory before the first step.
+        """
         time, batch, hidden = skipped.shape
         forget_sums, reset_sums, new = torch.split(sums, hidden, dim=2)
         of_forget, of_reset = peepholes
@@ -202,6 +211,13 @@ class _Steps(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, grad_after: Tensor) -> tuple[Tensor, ...]:
+        """Gradients of all arguments, in their shapes.
+
+        Args:
+            ctx: of `forward`.
+            grad: (time, batch, hidden) of the states.
+            grad_after: (batch, hidden) of the memory after the last step.
+        """
         new, skipped, peepholes, memory, forget, reset = ctx.saved_tensors
         hidden = skipped.shape[2]
         of_forget, of_reset = peepholes

@@ -60,6 +60,7 @@ class _LogPartition(torch.autograd.Function):
     def forward(
         ctx: Any, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor
     ) -> Tensor:
+        """(batch,) log-partitions; arguments with the shapes of a `Chain`."""
         ctx.dtype = emissions.dtype
         chain = Chain(emissions, transitions, start, end, mask, checked=True)
         scaled = scaled_forward(Scores.of(chain))
@@ -79,6 +80,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Expected counts, each sentence's times its value in `grad`, (batch,)."""
         # (batch, time, tags), (before, after), (tags,), (tags,): the shapes of the arguments
         counts = _counts(ctx.scaled, ctx.exact, grad.double())
         # One gradient for each argument of `forward`, none for the mask.

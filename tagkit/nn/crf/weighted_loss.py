@@ -154,6 +154,18 @@ class _WeightedLoss(torch.autograd.Function):
         weight: Tensor,
         factors: _Factors,
     ) -> Tensor:
+        """(batch,) losses.
+
+        Args:
+            ctx: of the call.
+            emissions: (batch, time, tags); this and the next three have been read into `factors`,
+                and are here to get gradients.
+            transitions: (tags before, tags after).
+            start: (tags,).
+            end: (tags,).
+            weight: (batch, time) of each gold tag, 0 on padding.
+            factors: of the gold paths.
+        """
         ctx.dtype, ctx.factors = emissions.dtype, factors
         ctx.weight = weight.t().double().numpy()  # (time, batch)
         # (time, batch) -> (batch,)
@@ -162,6 +174,8 @@ class _WeightedLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients in the shapes of the arguments; `grad` is (batch,)."""
+        # (time, batch) * (batch,): a sentence's loss is linear in its weights.
         gradients = _gradients(ctx.factors, ctx.weight * grad.double().numpy())
         # None for the weights and for the factors.
         return *(torch.from_numpy(part).to(ctx.dtype) for part in gradients), None, None
