@@ -5,7 +5,7 @@ by the norm: Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.1
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +24,29 @@ from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerKind:
+    """A row of `OPTIMIZERS`.
+
+    Attributes:
+        build: torch's optimizer, of parameters or groups of them and its options.
+        fused: whether torch has a version of it that makes one pass over each tensor.
+        momentum: whether it reads `train.momentum`.
+        by_rows: whether `RowAdam` gives the same result, where there is no weight decay.
+    """
+
+    build: Callable[..., torch.optim.Optimizer]
+    fused: bool = True
+    momentum: bool = False
+    by_rows: bool = False
+
+
 OPTIMIZERS = {
-    "adam": without_compiler(torch.optim.Adam),
-    "adamw": without_compiler(torch.optim.AdamW),
-    "nadam": without_compiler(torch.optim.NAdam),
-    "sgd": without_compiler(torch.optim.SGD),
+    "adam": OptimizerKind(build=without_compiler(torch.optim.Adam), by_rows=True),
+    "adamw": OptimizerKind(build=without_compiler(torch.optim.AdamW), by_rows=True),
+    "nadam": OptimizerKind(build=without_compiler(torch.optim.NAdam), fused=False),
+    "sgd": OptimizerKind(build=without_compiler(torch.optim.SGD), momentum=True),
 }
 
 
@@ -303,7 +321,7 @@ def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
     the others' rows up to date.
     """
     return (
-        settings.optimizer in ("adam", "adamw")
+        OPTIMIZERS[settings.optimizer].by_rows
         and not settings.weight_decay
         and table.device.type == "cpu"
     )
@@ -313,9 +331,10 @@ def make_optimizer(
     settings: TrainConfig, parameters: Sequence[Tensor] | Sequence[dict[str, Any]]
 ) -> torch.optim.Optimizer:
     """The optimizer that the configuration names, of parameters or of torch's groups of them."""
+    kind = OPTIMIZERS[settings.optimizer]
     options: dict[str, Any] = {"lr": fixed(settings.lr), "weight_decay": settings.weight_decay}
-    if settings.optimizer == "sgd":
+    if kind.momentum:
         options["momentum"] = settings.momentum
-    if settings.optimizer != "nadam":  # of which torch has no fused version
+    if kind.fused:
         options["fused"] = True  # one pass over each tensor; three times as fast on a CPU
-    return OPTIMIZERS[settings.optimizer](list(parameters), **options)
+    return kind.build(list(parameters), **options)
