@@ -211,7 +211,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     assert set(allowed(EmbeddingsConfig, "char_cell")) < {*CELLS, "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
-    assert allowed(HeadConfig, "sampling") == SAMPLINGS
+    assert allowed(HeadConfig, "sampling") == tuple(SAMPLINGS)
     assert set(allowed(HeadConfig, "feedback_cell")) <= set(CELLS)
     assert set(allowed(TrainConfig, "optimizer")) == set(OPTIMIZERS)
     assert allowed(HeadConfig, "pooling") == ("auto", *POOLINGS)

@@ -14,9 +14,44 @@ reached at step n: exp(n / k) = k, which is n = k ln k. Their epsilon is one min
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-SAMPLINGS = ("none", "constant", "linear", "inverse-sigmoid")
+
+def _none(rate: float, steps: int, step: int) -> float:
+    return 0.0
+
+
+def _constant(rate: float, steps: int, step: int) -> float:
+    return rate
+
+
+def _linear(rate: float, steps: int, step: int) -> float:
+    return rate * min(1.0, step / steps)
+
+
+def _inverse_sigmoid(rate: float, steps: int, step: int) -> float:
+    # 1 - k / (k + exp(i / k)) = sigmoid(i / k - ln k), and ln k = n / k
+    k = _k_of(steps)
+    return rate / (1 + math.exp(min((steps - step) / k, 700.0)))
+
+
+def _k_of(steps: int) -> float:
+    """The k with k ln k = steps, by Newton's method."""
+    k = float(steps) + 1  # above the root, from where the steps of a convex function only fall
+    for _ in range(50):
+        # f(k) = k ln k - n, f'(k) = ln k + 1
+        k -= (k * math.log(k) - steps) / (math.log(k) + 1)
+    return k
+
+
+# Of each schedule its probability, given `rate` and `steps` of a `Sampling`, at a step.
+SAMPLINGS: dict[str, Callable[[float, int, int], float]] = {
+    "none": _none,
+    "constant": _constant,
+    "linear": _linear,
+    "inverse-sigmoid": _inverse_sigmoid,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +70,6 @@ class Sampling:
 
     def probability(self, step: int) -> float:
         """Probability, at a step, that a tag that is read is a predicted one."""
-        match self.kind:
-            case "none":
-                return 0.0
-            case "constant":
-                return self.rate
-            case "linear":
-                return self.rate * min(1.0, step / self.steps)
-            case "inverse-sigmoid":
-                # 1 - k / (k + exp(i / k)) = sigmoid(i / k - ln k), and ln k = n / k
-                k = _k_of(self.steps)
-                return self.rate / (1 + math.exp(min((self.steps - step) / k, 700.0)))
-        raise ValueError(f"sampling {self.kind!r}: expected one of {', '.join(SAMPLINGS)}")
-
-
-def _k_of(steps: int) -> float:
-    """The k with k ln k = steps, by Newton's method."""
-    k = float(steps) + 1  # above the root, from where the steps of a convex function only fall
-    for _ in range(50):
-        # f(k) = k ln k - n, f'(k) = ln k + 1
-        k -= (k * math.log(k) - steps) / (math.log(k) + 1)
-    return k
+        if self.kind not in SAMPLINGS:
+            raise ValueError(f"sampling {self.kind!r}: expected one of {', '.join(SAMPLINGS)}")
+        return SAMPLINGS[self.kind](self.rate, self.steps, step)
