@@ -16,9 +16,9 @@ from tagkit.corpus.splits import Corpus
 from tagkit.corpus.text_lines import TextLines
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import ConfigError, DataError
-from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
 from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
-from tagkit.text.units import CharacterUnits, Units, WordUnits
+from tagkit.text.unit_kinds import UNIT_KINDS
+from tagkit.text.units import Units
 from tagkit.wording import OUTPUT, Message, Setting, reason
 
 # Lines, of which nine of ten show what a file is, up to the first one that is no token's. A text
@@ -135,12 +135,9 @@ def _inside(folder: Path) -> Iterator[str]:
 
 def _units(data: DataConfig, lines: Iterable[str]) -> Units:
     """The units that `data.unit` names; byte pairs are learnt from the lines."""
-    if data.unit == BytePairs.kind:
-        # Either side of a pair is cut by itself.
-        texts = (side for line in lines for side in line.split(DELIMITER)) if data.pairs else lines
-        units: Units = train_byte_pairs(texts, data.bpe_size)
-    else:
-        units = CharacterUnits() if data.unit == CharacterUnits.kind else WordUnits("blanks")
+    # Either side of a pair is cut by itself.
+    texts = (side for line in lines for side in line.split(DELIMITER)) if data.pairs else lines
+    units = UNIT_KINDS[data.unit].learn(texts, data.bpe_size)
     return PairUnits(units) if data.pairs else units
 
 

@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tagkit.features.bucketing import Ids
-from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
+from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.json_text import kind_of
-from tagkit.text.units import CharacterUnits, Units
+from tagkit.text.unit_kinds import UNIT_KINDS
+from tagkit.text.units import Units
 
 Cutter = Callable[[str], list[str]]
 
@@ -66,11 +67,10 @@ class UnitReading:
         unit, instead_of = values.get("unit"), values.get("instead_of")
         if instead_of not in ("words", "characters"):
             raise ValueError('units: expected instead_of to be "words" or "characters"')
-        if unit == CharacterUnits.kind:
-            return cls(CharacterUnits(), instead_of)
-        if unit == BytePairs.kind:
-            return cls(BytePairs.from_list(values.get("merges")), instead_of)
-        raise ValueError('units: expected unit to be "character" or "bpe"')
+        kind = UNIT_KINDS.get(unit) if isinstance(unit, str) else None
+        if kind is None or kind.load is None:
+            raise ValueError('units: expected unit to be "character" or "bpe"')
+        return cls(kind.load(values.get("merges")), instead_of)
 
 
 def cut_all(
@@ -102,8 +102,7 @@ def learn_units(
     Raises:
         ConfigError: the package `tokenizers` is missing.
     """
-    if kind == "word":
+    row = UNIT_KINDS[kind]
+    if row.load is None:
         return None
-    if kind == CharacterUnits.kind:
-        return UnitReading(CharacterUnits(), instead_of)
-    return UnitReading(train_byte_pairs((f" {word}" for word in words), size), instead_of)
+    return UnitReading(row.learn((f" {word}" for word in words), size), instead_of)

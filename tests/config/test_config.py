@@ -203,6 +203,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.nn.heads.sampling import SAMPLINGS
     from tagkit.nn.recurrent_layer import MERGES
     from tagkit.text.tokenizer import TOKENIZERS
+    from tagkit.text.unit_kinds import UNIT_KINDS
     from tagkit.training.optimizer import OPTIMIZERS
 
     # Several columns are the task "tag" with a list in data.tag_column.
@@ -217,6 +218,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     assert allowed(HeadConfig, "pooling") == ("auto", *POOLINGS)
     assert set(allowed(HeadConfig, "activation")) == set(ACTIVATIONS)
     assert set(allowed(DataConfig, "tokenizer")) == set(TOKENIZERS)
+    assert allowed(DataConfig, "unit") == tuple(UNIT_KINDS)
 
 
 @pytest.mark.parametrize("truth", ["true", "false"])
