@@ -50,6 +50,7 @@ from tagkit.models.task_records import (
 )
 from tagkit.models.text_scoring import units_of
 from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
+from tagkit.nn.encoder import LAYERS
 from tagkit.nn.softmax import SOFTMAXES
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import SoftmaxOptions
@@ -94,7 +95,7 @@ class LanguageTask(Task):
             ConfigError: two are asked for, other positions, or pairs without what they need.
         """
         encoder = config.encoder
-        counts = encoder.cell == "transformer" and encoder.positions != "rotary"
+        counts = not LAYERS[encoder.cell].recurrent and encoder.positions != "rotary"
         if counts and config.data.context == "stream":
             raise ConfigError(
                 Setting("encoder.positions", encoder.positions),

@@ -94,8 +94,12 @@ class LayerKind:
         build: options -> a layer with fresh weights.
         one_way: what a layer is called whose states depend on the tokens before them alone; empty
             where that is the name itself.
+        recurrent: whether a state is carried from token to token, and how far a gradient goes back
+            changes no state. A layer that is not has positions, and its states depend on how far
+            back it reads.
     """
 
     name: str
     build: Callable[[LayerOptions], EncoderLayer]
     one_way: str = ""
+    recurrent: bool = True

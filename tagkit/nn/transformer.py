@@ -285,4 +285,4 @@ def build(layer: LayerOptions) -> TransformerLayer:
     )
 
 
-TRANSFORMER = LayerKind("transformer", build, one_way="causal transformer")
+TRANSFORMER = LayerKind("transformer", build, one_way="causal transformer", recurrent=False)

@@ -32,6 +32,7 @@ from tagkit.models.model import Model
 from tagkit.models.model_folder import WEIGHTS
 from tagkit.models.task import Task
 from tagkit.models.weights import build_without_weights, set_weights
+from tagkit.nn.encoder import LAYERS
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
 from tagkit.text.windows import cut, windows
@@ -222,7 +223,7 @@ def _without_dropout(bundle: Bundle) -> LanguageModel:
     """
     none = dict.fromkeys(("dropout", "locked_dropout", "word_dropout", "weight_drop"), 0.0)
     config = with_options(bundle.config, {f"encoder.{name}": value for name, value in none.items()})
-    if config.encoder.cell != "transformer":  # whose states depend on how far back it reads
+    if LAYERS[config.encoder.cell].recurrent:
         config = with_options(config, {"train.bptt": 0})
     model = build_without_weights(config, bundle.vocabulary)
     set_weights(model, bundle.model.state_dict(), config, bundle.vocabulary)
