@@ -12,6 +12,7 @@ The distribution is normalised over all units, and exact; it is another model th
 all units, not an estimate of one.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, combinations, pairwise
 
@@ -105,12 +106,8 @@ class AdaptiveSoftmax(UnitSoftmax):
         # -log p(y) = -log p(cluster of y) - log p(y | cluster): the head has a term for each token,
         # a tail for the tokens of its units.
         total = cross_entropy(states, *self._head(table), self._head_targets(targets, clusters))
-        for number, first in enumerate(self.cutoffs):
-            rows = (clusters == number + 1).nonzero().squeeze(1)
-            if len(rows):
-                total = total + cross_entropy(
-                    *self._tail(number, states[rows], table), targets[rows] - first
-                )
+        for _, inside in self._reached_tails(states, targets, clusters, table):
+            total = total + cross_entropy(*inside)
         return total, torch.tensor(len(targets))
 
     def log_probs(self, states: Tensor, table: Tensor | None = None) -> Tensor:
@@ -132,13 +129,8 @@ class AdaptiveSoftmax(UnitSoftmax):
         states = self.project(states)
         clusters = self._clusters_of(targets)
         found = target_log_probs(states, *self._head(table), self._head_targets(targets, clusters))
-        for number, first in enumerate(self.cutoffs):
-            rows = (clusters == number + 1).nonzero().squeeze(1)
-            if len(rows):
-                inside = target_log_probs(
-                    *self._tail(number, states[rows], table), targets[rows] - first
-                )
-                found = found.index_add(0, rows, inside)
+        for rows, inside in self._reached_tails(states, targets, clusters, table):
+            found = found.index_add(0, rows, target_log_probs(*inside))
         return found
 
     def _clusters_of(self, targets: Tensor) -> Tensor:
@@ -159,6 +151,26 @@ class AdaptiveSoftmax(UnitSoftmax):
             torch.cat((frequent, self.clusters)),
             torch.cat((self.bias[: self.ends[0]], self.cluster_bias)),
         )
+
+    def _reached_tails(
+        self, states: Tensor, targets: Tensor, clusters: Tensor, table: Tensor | None
+    ) -> Iterator[tuple[Tensor, tuple[Tensor, Tensor, Tensor, Tensor]]]:
+        """The tails that targets are in.
+
+        Args:
+            states: (tokens, dim).
+            targets: (tokens,) int64.
+            clusters: (tokens,) of the targets, as `_clusters_of`.
+            table: (units, dim) where the layer is tied.
+
+        Yields:
+            (rows,) which tokens have their target in the tail; then what `cross_entropy` takes for
+            these alone: states, vectors and biases as of `_tail`, and (rows,) targets in the tail.
+        """
+        for number, first in enumerate(self.cutoffs):
+            rows = (clusters == number + 1).nonzero().squeeze(1)
+            if len(rows):
+                yield rows, (*self._tail(number, states[rows], table), targets[rows] - first)
 
     def _tail(
         self, number: int, states: Tensor, table: Tensor | None
