@@ -12,7 +12,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
@@ -128,12 +128,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
         raw, entries = _read_entries(file, path)
         digest.update(raw)
         for entry in entries:
-            tensor = torch.empty(entry.shape, dtype=entry.dtype)
-            content = bytes_of(tensor)
-            if file.readinto(content) != len(content):
-                raise ValueError(f"{path.name} was cut short while it was read")
-            digest.update(content)
-            tensors[entry.name] = _as_in_file(tensor)  # swapping twice gives it back
+            fresh = torch.empty(entry.shape, dtype=entry.dtype)
+            tensors[entry.name] = _read_data(file, path, fresh, digest.update)
     return tensors, digest.hexdigest()
 
 
@@ -155,12 +151,8 @@ def read_into(path: Path, tensors: Mapping[str, Tensor]) -> str:
         for entry in entries:
             wanted = tensors[entry.name].detach()
             direct = wanted.device.type == "cpu" and wanted.is_contiguous()
-            tensor = wanted if direct else torch.empty(entry.shape, dtype=entry.dtype)
-            content = bytes_of(tensor)
-            if file.readinto(content) != len(content):
-                raise ValueError(f"{path.name} was cut short while it was read")
-            digest.update(content)
-            found = _as_in_file(tensor)  # swapping twice gives it back
+            memory = wanted if direct else torch.empty(entry.shape, dtype=entry.dtype)
+            found = _read_data(file, path, memory, digest.update)
             if found is not wanted:
                 wanted.copy_(found)
     return digest.hexdigest()
@@ -226,6 +218,27 @@ def _as_in_file(tensor: Tensor) -> Tensor:
     """The tensor with the bytes of the file, on the CPU; mostly the tensor itself."""
     found = tensor.detach().cpu().contiguous()
     return found if sys.byteorder == "little" else torch.from_numpy(found.numpy().byteswap())
+
+
+def _read_data(
+    file: BufferedReader, path: Path, memory: Tensor, count: Callable[[memoryview], None]
+) -> Tensor:
+    """The next tensor of a file: `memory`, or a copy where this machine orders bytes otherwise.
+
+    Args:
+        file: behind its header and all tensors before.
+        path: of the file.
+        memory: contiguous and on the CPU; the bytes of the file are read into it.
+        count: called with these bytes, for a digest.
+
+    Raises:
+        ValueError: the file ends early.
+    """
+    content = bytes_of(memory)
+    if file.readinto(content) != len(content):
+        raise ValueError(f"{path.name} was cut short while it was read")
+    count(content)
+    return _as_in_file(memory)  # swapping twice gives it back
 
 
 def _read_entries(file: BufferedReader, path: Path) -> tuple[bytes, list[Entry]]:
