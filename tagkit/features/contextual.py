@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,18 @@ def padded_states(states: Sequence[States], width: int) -> Tensor:
         states: (words, values) of each sentence.
         width: number of words of the longest one.
     """
-    padded = np.zeros((len(states), width, states[0].shape[1]), np.float32)
-    for row, values in enumerate(states):
+    return padded_rows(states, width, np.float32)
+
+
+def padded_rows(rows: Sequence[npt.NDArray[Any]], width: int, dtype: npt.DTypeLike) -> Tensor:
+    """(rows, width, ...) of a type, zero on padding.
+
+    Args:
+        rows: (values, ...) each, at most `width` of them; there is at least one row.
+        width: of all rows.
+        dtype: of NumPy.
+    """
+    padded = np.zeros((len(rows), width, *rows[0].shape[1:]), dtype)
+    for row, values in enumerate(rows):
         padded[row, : len(values)] = values
     return torch.from_numpy(padded)

@@ -20,7 +20,7 @@ from tagkit.config import Config, to_toml, with_options
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError
 from tagkit.features.bucketing import Ids
-from tagkit.features.contextual import ContextualUnits, States, UnitRows
+from tagkit.features.contextual import ContextualUnits, States, UnitRows, padded_rows
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.language_part import LanguagePart
@@ -156,16 +156,14 @@ class CorpusUnits:
         rows = []
         for known in self._rows:
             units, places = zip(*(known[index] for index in indices), strict=True)
-            rows.append(UnitRows(_padded(units, max(map(len, units))), _padded(places, width)))
+            # Padding is 0: the unknown unit, which all language models have.
+            longest = max(map(len, units))
+            rows.append(
+                UnitRows(
+                    padded_rows(units, longest, np.int64), padded_rows(places, width, np.int64)
+                )
+            )
         return ContextualUnits(tuple(rows))
-
-
-def _padded(rows: Sequence[_Numbers], width: int) -> Tensor:
-    """(rows, width) int64, 0 on padding: the unknown unit, which all language models have."""
-    padded = np.zeros((len(rows), width), np.int64)
-    for row, values in enumerate(rows):
-        padded[row, : len(values)] = values
-    return torch.from_numpy(padded)
 
 
 def load_contextual(config: Config, device: torch.device) -> CachedReader | TrainedReader | None:
