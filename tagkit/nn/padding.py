@@ -74,6 +74,19 @@ def check_mask(mask: Tensor, batch: int, time: int) -> None:
     )
 
 
+def check_states(states: Tensor, mask: Tensor, inputs: int) -> None:
+    """Raise unless states are (batch, time, inputs), and `mask` is theirs as `check_mask` asks.
+
+    Raises:
+        ValueError: `states` or `mask` has another shape or dtype, or the mask a hole.
+    """
+    if states.dim() != 3 or states.shape[2] != inputs:
+        raise ValueError(
+            f"states: expected shape (batch, time, {inputs}), found {tuple(states.shape)}"
+        )
+    check_mask(mask, *states.shape[:2])
+
+
 def reverse_each(sequences: Tensor, mask: Tensor) -> Tensor:
     """Each sequence reversed within its own length; padding stays after it.
 

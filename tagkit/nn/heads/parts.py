@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.linear import fresh_linear
-from tagkit.nn.padding import check_mask, weight_of_tokens
+from tagkit.nn.padding import check_states, weight_of_tokens
 
 
 class PartsHead(nn.Module):
@@ -68,12 +68,7 @@ class PartsHead(nn.Module):
         Raises:
             ValueError: `states` or `mask` has another shape or dtype, or the mask a hole.
         """
-        inputs = self.linear.in_features
-        if states.dim() != 3 or states.shape[2] != inputs:
-            raise ValueError(
-                f"states: expected shape (batch, time, {inputs}), found {tuple(states.shape)}"
-            )
-        check_mask(mask, *states.shape[:2])
+        check_states(states, mask, self.linear.in_features)
         # (batch, time, inputs) -> (batch, time, labels of all parts). Filled, as padding may hold
         # NaN.
         scores: Tensor = self.linear(states).masked_fill(~mask.unsqueeze(2), 0)

@@ -30,7 +30,7 @@ from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.linear import fresh_linear
-from tagkit.nn.padding import check_mask
+from tagkit.nn.padding import check_states
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +216,7 @@ class Head(nn.Module, ABC):
     def _n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]: ...
 
     def _check(self, states: Tensor, mask: Tensor) -> None:
-        if states.dim() != 3 or states.shape[2] != self.inputs:
-            raise ValueError(
-                f"states: expected shape (batch, time, {self.inputs}), found {tuple(states.shape)}"
-            )
-        check_mask(mask, *states.shape[:2])
+        check_states(states, mask, self.inputs)
 
 
 class ChainHead(Head):

@@ -236,7 +236,7 @@ def test_a_head_called_as_a_module_does_not_check_the_mask_at_every_step(
     kind: str, constrain_training: bool, states: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = make_head(kind, free(3), constrain_training=constrain_training)
-    for module in ("heads.tagging", "crf.chain"):  # on a GPU each check waits for all before it
+    for module in ("padding", "crf.chain"):  # on a GPU each check waits for all before it
         monkeypatch.setattr(f"tagkit.nn.{module}.check_mask", None)
     head(states, MASK, GOLD)[0].backward()
     with pytest.raises(TypeError):
