@@ -96,7 +96,7 @@ def beam_search(
         scores, places = total.flatten().topk(width)  # (width,) each, the best first
         parents = torch.div(places, grown.shape[1], rounding_mode="floor")
         ids = places - parents * grown.shape[1]
-        # Among the chosen: places of those that stay in the beam, and their units.
+        # Of the chosen those that stay in the beam: places among them, and paths.
         stays, kept = [], []
         chosen = zip(parents.tolist(), ids.tolist(), scores.tolist(), strict=True)
         for place, (parent, unit, score) in enumerate(chosen):

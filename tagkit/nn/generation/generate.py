@@ -75,7 +75,7 @@ def generate(
         output = step(ids, state)
         state = output.state
         halts = torch.zeros_like(ids, dtype=torch.bool)  # (rows,)
-        # (rows,) in float64: others add them up over whole sequences.
+        # (rows,) in float64, as those of a sequence are added up.
         log_probs = torch.zeros_like(ids, dtype=torch.float64)
         if ending.by_halt:
             # A Bernoulli variable before each unit, so that a sequence may have no unit at all.
