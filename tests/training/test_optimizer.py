@@ -71,8 +71,9 @@ def test_a_norm_over_the_limit_is_clipped_over_all_gradients_together(tmp_path: 
 
 @pytest.mark.parametrize(
     ("override", "rows"),
-    [("train.optimizer=adam", True), ("train.optimizer=sgd", False),
-     ("train.optimizer=nadam", False), ("train.weight_decay=0.01", False)],
+    [("train.optimizer=adam", True), ("train.optimizer=adamw", True),
+     ("train.optimizer=sgd", False), ("train.optimizer=nadam", False),
+     ("train.weight_decay=0.01", False)],
 )  # fmt: skip
 def test_only_rows_are_updated_where_that_is_the_same(
     tmp_path: Path, override: str, rows: bool
