@@ -12,8 +12,9 @@ ways that only GPUs take give the numbers of a CPU. What it cannot show: kernels
 the order of their sums, their memory and speed; and autocast, which leaves these tensors alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,7 +23,6 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 GPU, CPU = torch.device("cuda:0"), torch.device("cpu")
 # What torch itself takes the tensors for: it asks for no driver of this device, and its engine
@@ -129,9 +129,36 @@ def _refuse_mixed(func: Any, args: tuple[Any, ...], tensors: list[Tensor]) -> No
         )
 
 
+# Arguments and results of operators are tensors, numbers, and lists and tuples of these. torch's
+# own walk knows many more types, and takes most of the time of a small operator.
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among arguments."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors_in(value)
+
+
+def _on_cpu(value: Any) -> Any:
+    """The same argument with the numbers that its tensors hold."""
+    if isinstance(value, OnGpu):
+        return value.inner
+    return type(value)(map(_on_cpu, value)) if type(value) in (list, tuple) else value
+
+
+def _on_gpu(value: Any) -> Any:
+    """The same result with its tensors on the GPU."""
+    if isinstance(value, Tensor):
+        return OnGpu(value)
+    return type(value)(map(_on_gpu, value)) if type(value) in (list, tuple) else value
+
+
 def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     """What an operator of torch gives, computed on the CPU."""
-    tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+    tensors = [*_tensors_in(args), *_tensors_in(kwargs.values())]
     there = any(isinstance(x, OnGpu) for x in tensors)
     _refuse_mixed(func, args, tensors)
     to_gpu = there
@@ -140,36 +167,40 @@ def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> objec
     if kwargs.get("device") is not None:
         to_gpu = _is_gpu(kwargs["device"])
         kwargs = {**kwargs, "device": CPU}
-    plain_args, plain_kwargs = tree_map(
-        lambda x: x.inner if isinstance(x, OnGpu) else x, (args, kwargs)
-    )
-    found = func(*plain_args, **plain_kwargs)
+    plain_args = _on_cpu(args)
+    found = func(*plain_args, **{name: _on_cpu(value) for name, value in kwargs.items()})
     if func is _ATEN._to_copy.default and found is plain_args[0]:
         found = found.clone()
     if to_gpu:
-        found = tree_map(lambda x: OnGpu(x) if isinstance(x, Tensor) else x, found)
+        found = _on_gpu(found)
     if there and torch.Tag.inplace_view in func.tags:
         with no_dispatch():  # sizes and strides of the tensor that torch sees
             func(*args, **kwargs)
     return _with_written(func, args, kwargs, found)
 
 
+@cache
+def _written(func: Any) -> tuple[tuple[int, int, str], ...]:
+    """Of each result that is an argument written into: its place, the argument's, and its name."""
+    return tuple(
+        (place, number, argument.name)
+        for place, one in enumerate(func._schema.returns)
+        if one.alias_info is not None and one.alias_info.is_write
+        for number, argument in enumerate(func._schema.arguments)
+        if argument.alias_info is not None
+        and argument.alias_info.is_write
+        and argument.alias_info.before_set == one.alias_info.before_set
+    )
+
+
 def _with_written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> object:
     """The results, in which a tensor that was written into is the one that was passed."""
-    returned, several = func._schema.returns, len(func._schema.returns) > 1
+    if not (written := _written(func)):
+        return found
+    several = len(func._schema.returns) > 1
     results = list(found) if several else [found]
-    for place, one in enumerate(returned):
-        if one.alias_info is None or not one.alias_info.is_write:
-            continue
-        for number, argument in enumerate(func._schema.arguments):
-            alias = argument.alias_info
-            if (
-                alias is not None
-                and alias.is_write
-                and alias.before_set == one.alias_info.before_set
-            ):
-                name = argument.name
-                results[place] = kwargs[name] if name in kwargs else args[number]
+    for place, number, name in written:
+        results[place] = kwargs[name] if name in kwargs else args[number]
     return type(found)(results) if several else results[0]
 
 
