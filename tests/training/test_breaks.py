@@ -6,13 +6,12 @@ longer in the module fails here too: then the module was changed, and the break 
 
 import os
 import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from forked_pytest import processes, run
 
 TESTS = Path(__file__).parents[1]
 PACKAGE = TESTS.parent / "tagkit"
@@ -288,53 +287,41 @@ def file_of(test: str) -> Path:
     return path
 
 
-def run(package: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
-    """Some tests with the package that lies in a folder; other tests of the same files are not."""
-    files = sorted({str(file_of(test)) for test in tests})
-    names = " or ".join(sorted({test.partition("::")[2] for test in tests}))
-    options = [
-        "-n",
-        "0",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "slow or not slow",
-        "-c",
-        str(TESTS.parent / "pyproject.toml"),
+def arguments(package: Path, test: str) -> list[str]:
+    """Those of pytest for one test; other tests of the same file are not run."""
+    return [
+        "-n", "0", "-x", "-q", "-p", "no:cacheprovider", "-m", "slow or not slow",
+        "-c", str(TESTS.parent / "pyproject.toml"),
         # Of its own: several programs that number folders in one place may meet.
         f"--basetemp={package / 'temporary'}",
-    ]
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", *options, "-k", names, *files],
-        env={**os.environ, "PYTHONPATH": str(package)},
-        cwd=package, capture_output=True, text=True,
-    )  # fmt: skip
+        "-k", test.partition("::")[2], str(file_of(test)),
+    ]  # fmt: skip
 
 
 def broken(folder: Path, number: int) -> str:
     """What is wrong with a break: it cannot be made, or no test notices it; empty if nothing."""
     change = BREAKS[number]
     package = folder / str(number)
-    shutil.copytree(PACKAGE, package / "tagkit", ignore=shutil.ignore_patterns("__pycache__"))
+    # With what is compiled: a module that is changed is compiled again, as its time is another.
+    shutil.copytree(PACKAGE, package / "tagkit")
     path = module_of(package / "tagkit", change.module)
     source = path.read_text(encoding="utf-8")
     where = f"{change.module}.py: {change.old.strip()!r} -> {change.new.strip()!r}"
     if source.count(change.old) != 1:
         return f"{where}: found {source.count(change.old)} times, expected once"
     path.write_text(source.replace(change.old, change.new), encoding="utf-8")
-    found = run(package, [change.test])
+    found = run(package, arguments(package, change.test))
+    os.chdir(folder)
     shutil.rmtree(package)
-    if found.returncode == 1 and "FAILED" in found.stdout and "no tests ran" not in found.stdout:
+    if found.status == 1 and "FAILED" in found.output and "no tests ran" not in found.output:
         return ""
-    return f"{where}: not noticed by {change.test} (status {found.returncode})"
+    return f"{where}: not noticed by {change.test} (status {found.status})"
 
 
 @pytest.mark.slow
 def test_every_deliberate_break_is_noticed(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        problems = list(pool.map(lambda number: broken(tmp_path, number), range(len(BREAKS))))
+    with processes(2) as pool:
+        problems = list(pool.map(partial(broken, tmp_path), range(len(BREAKS))))
     assert [problem for problem in problems if problem] == []
 
 

@@ -1,0 +1,59 @@
+"""pytest in processes that have imported what takes long, and no module of tagkit.
+
+Each run is a process of its own, forked from a server that has imported torch: hundreds of runs of
+one test each would import it hundreds of times.
+"""
+
+import contextlib
+import io
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+# Not plugins of pytest: they want to be imported by it.
+_IMPORTED_BEFORE = ["accelerate", "numpy", "pydantic", "rich.console", "safetensors.torch", "torch"]
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """What a run has come to.
+
+    Attributes:
+        status: of pytest.
+        output: what it has printed.
+    """
+
+    __test__ = False  # pytest would take it for a class of tests
+
+    status: int
+    output: str
+
+
+@contextlib.contextmanager
+def processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """So many processes at a time, a new one for each run."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_IMPORTED_BEFORE)
+    with ProcessPoolExecutor(count, context, max_tasks_per_child=1) as pool:
+        yield pool
+
+
+def run(folder: Path, arguments: Sequence[str]) -> TestRun:
+    """pytest with the package `tagkit` that lies in a folder."""
+    import pytest
+
+    imported = [name for name in sys.modules if name.partition(".")[0] == "tagkit"]
+    assert not imported, imported
+    os.environ["PYTHONPATH"] = str(folder)  # of programs that tests start
+    sys.path.insert(0, str(folder))
+    os.chdir(folder)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        status = pytest.main([*arguments])
+    tested = Path(sys.modules["tagkit"].__file__ or "")
+    assert tested.is_relative_to(folder), tested
+    return TestRun(int(status), output.getvalue())
