@@ -80,10 +80,12 @@ def _forecasts(curve: LearningCurve) -> Iterator[str]:
         f"{law.exponent:.2f}, in percent"
     )
     *_, last = curve.mean_scores().values()
+    places = 1 if last < 0.99 else 2  # of errors below 1 %, one would say nothing
     for words, each in zip(_TIMES, curve.forecasts, strict=True):
         yield from _wrapped(
-            f"With {words} the data, {each.sentences:,} {units}: about {100 * each.score:.1f} "
-            f"({100 * each.low:.1f} to {100 * each.high:.1f}): {100 * (each.score - last):+.1f}"
+            f"With {words} the data, {each.sentences:,} {units}: about "
+            f"{100 * each.score:.{places}f} ({100 * each.low:.{places}f} to "
+            f"{100 * each.high:.{places}f}): {100 * (each.score - last):+.{places}f}"
         )
     yield from _wrapped(
         f"The interval holds {100 * LEVEL:.0f} % of trainings on more {units} of this kind. What "

@@ -8,6 +8,7 @@ import pytest
 from program import Program, small
 
 
+@pytest.mark.slow
 def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
     tagkit: Program, model: Path, tmp_path: Path
 ) -> None:

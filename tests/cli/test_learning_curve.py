@@ -26,7 +26,11 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
 
     def measured(
-        config: Config, sizes: list[int | Fraction] | None, listener: CurveListener, **options: Any
+        config: Config,
+        sizes: list[int | Fraction] | None,
+        *,
+        listener: CurveListener,
+        **options: Any,
     ) -> LearningCurve:
         calls.append((config, sizes, options))
         listener.on_start([875], [1], "F1", "sentence")
@@ -89,6 +93,13 @@ def test_several_seeds_have_a_mean_a_deviation_and_warnings_name_the_flag(
     assert "warning: a smaller part of the corpus scores more than all that was" in "\n".join(lines)
     assert "more seeds (--seeds 1,2,3) would tell" in " ".join(lines)
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_forecasts_of_less_than_one_percent_of_errors_have_two_decimals(tmp_path: Path) -> None:
+    points = [Point(size, 1, score) for size, score in ((10, 0.98), (20, 0.99), (40, 0.995))]
+    curve = fit("F1", points)
+    (line,) = (line for line in curve_lines(curve, tmp_path) if line.startswith("With twice"))
+    assert f"80 sentences: about {100 * curve.forecasts[0].score:.2f} (" in line
 
 
 def test_of_a_dev_without_errors_no_forecast_is_shown(tmp_path: Path) -> None:

@@ -516,6 +516,7 @@ def test_a_tagger_is_not_asked_for_classes(
     assert (ended.code, ended.out, ended.err) == (1, "", f"error: {message}\n")
 
 
+@pytest.mark.slow
 def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_path: Path) -> None:
     train, dev, test = tiny.joint(tmp_path).values()
     ended = tagkit(

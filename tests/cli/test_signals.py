@@ -105,6 +105,7 @@ def test_a_signal_in_the_midst_of_a_command_is_one_line_and_its_status(
     assert sorted(Path().rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_at_once_what_waits_for_a_corpus(tmp_path: Path, number: int) -> None:
     start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

@@ -55,6 +55,7 @@ def test_what_comes_next_is_what_a_language_model_can_do(
     assert f"Next: tagkit {then}\n" in ended.err
 
 
+@pytest.mark.slow
 def test_quiet_training_says_nothing(tagkit: Program, model: Path) -> None:
     ended = tagkit("train", "--train", "train.conll", "-o", "quiet", "--threads", 1, "-q", *SMALL)
     assert ended == Ended(0, "", "")
@@ -126,6 +127,7 @@ def test_every_file_of_a_run_gets_what_the_umask_gives(
     assert {name for name, mode in modes.items() if mode & 0o077} == set()
 
 
+@pytest.mark.slow
 def test_training_of_a_classifier_speaks_of_texts_and_classes(
     tagkit: Program, intents: Path, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ def test_training_of_a_classifier_speaks_of_texts_and_classes(
     assert re.search(r"classes; accuracy [01]\.\d{4} of 20 texts\n", ended.err)
 
 
+@pytest.mark.slow
 def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
     model: Path, tagkit: Program
 ) -> None:
@@ -160,6 +163,7 @@ def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
     ).err  # fmt: skip
 
 
+@pytest.mark.slow
 def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Program) -> None:
     files = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll", "-o", "many"]
     auto = small("train.batch_size=auto")

@@ -232,6 +232,7 @@ def test_a_run_refuses_what_would_have_no_effect_before_it_reads_anything(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_models_own_configuration_is_taken_again_and_searches_tell_trials_apart(
     tmp_path: Path,
 ) -> None:

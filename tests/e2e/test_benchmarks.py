@@ -205,6 +205,7 @@ def test_a_tagger_without_its_crf_of_word_features_has_a_line_of_its_own(
     ]
 
 
+@pytest.mark.slow
 def test_the_plot_has_a_panel_a_corpus_and_a_line_a_system(script: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     rows = [_row(corpus=name, size=size, sentences=int(size)) for name in ("gdt", "trec")
@@ -344,6 +345,7 @@ def test_batches_of_a_problem_follow_from_the_seed(name: str, script: Any) -> No
     assert not torch.equal(first[0], other[0])
 
 
+@pytest.mark.slow
 def test_learning_ends_when_the_mean_of_twenty_batches_solves_the_problem(script: Any) -> None:
     module = script("long_range")
     budget = module.Budget(hidden=16, batch=8, steps=30, seconds=60)

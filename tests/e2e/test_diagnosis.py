@@ -139,6 +139,7 @@ def test_a_search_says_nothing_of_its_trials(tagkit: Program, folder: Path) -> N
     assert "warning" not in ended.err
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_says_what_a_whole_run_says(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=2")
     tiny.write(tmp_path / "dev.conll", tiny.lines(90, 2))

@@ -153,6 +153,7 @@ def test_convert_and_errors_show_names_as_text(place: Path, run: Run) -> None:
         assert len(re.findall("^error: ", out + err, re.MULTILINE)) == 1
 
 
+@pytest.mark.slow
 def test_a_search_shows_names_and_values_as_text(place: Path, run: Run) -> None:
     pytest.importorskip("optuna")
     code, _, err = run(

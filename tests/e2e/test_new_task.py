@@ -91,6 +91,7 @@ def losses(epoch: Epoch) -> tuple[float, float]:
     return epoch.loss, epoch.score
 
 
+@pytest.mark.slow
 def test_what_it_carries_matters_so_that_the_test_before_can_fail(
     whole: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_saved_model_predicts_and_evaluates(whole: Trained) -> None:
     assert report == whole.test
 
 
+@pytest.mark.slow
 def test_the_commands_know_it(tmp_path: Path) -> None:
     files = tiny.corpus(tmp_path)
     model, texts = str(tmp_path / "model"), tmp_path / "texts.txt"

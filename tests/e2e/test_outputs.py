@@ -121,6 +121,7 @@ def test_links_in_a_circle_are_refused() -> None:
     assert ended.stderr == "error: a.jsonl: cannot be written: Too many levels of symbolic links\n"
 
 
+@pytest.mark.slow
 def test_a_device_is_written_through_and_stays() -> None:
     try:
         os.mknod("null.jsonl", stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -175,6 +176,7 @@ def test_a_descriptor_of_more_digits_than_any_has_is_refused() -> None:
 # Corpora that are there
 
 
+@pytest.mark.slow
 def test_convert_replaces_a_file_with_force_alone() -> None:
     Path("out.jsonl").write_text("mine", encoding="utf-8")
     ended = tagkit("convert", "train.conll", "out.jsonl")
@@ -309,6 +311,7 @@ def test_a_folder_of_copies_is_filled_but_its_files_are_not_replaced() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_folder_is_never_replaced() -> None:
     Path("brat").mkdir()
     assert (
@@ -442,6 +445,7 @@ def test_nobody_needs_to_read_the_messages(shell: str) -> None:
     assert tagkit("convert", "nothing", "out", shell=shell).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_closed_standard_input_is_one_line() -> None:
     ended = tagkit("convert", "-", "out.jsonl", shell="<&-")
     assert (ended.returncode, left()) == (1, ["train.conll"])

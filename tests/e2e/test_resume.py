@@ -50,6 +50,7 @@ def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
     assert digests(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_the_weights_do_not_depend_on_the_number_of_workers(
     tmp_path: Path, undisturbed: list[str]
 ) -> None:
@@ -133,6 +134,7 @@ def test_the_end_of_an_epoch_is_a_place_to_stop_and_to_go_on_with_more_epochs(
     assert digests(tmp_path) == more
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_finished_again_at_once(tmp_path: Path, undisturbed: list[str]) -> None:
     first = train(settings(tmp_path))
     listener = StopAt()
@@ -226,6 +228,7 @@ def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
     assert digests(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
@@ -236,6 +239,7 @@ def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
         train(settings(tmp_path), resume=True)
 
 
+@pytest.mark.slow
 def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
@@ -244,6 +248,7 @@ def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
         train(settings(tmp_path), resume=True)
 
 
+@pytest.mark.slow
 def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
@@ -253,6 +258,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
     assert digests(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_run_does_not_replace_another_unless_forced(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
@@ -270,6 +276,7 @@ def test_a_run_does_not_replace_another_unless_forced(tmp_path: Path) -> None:
         train(settings(tmp_path))
 
 
+@pytest.mark.slow
 def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> None:
     train(settings(tmp_path))
     (tmp_path / "model" / "notes.txt").write_text("mine")
@@ -329,6 +336,7 @@ def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
         train(config, resume=True)
 
 
+@pytest.mark.slow
 def test_a_model_in_the_output_folder_cannot_be_the_one_to_begin_with(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for name in ("model", "model/best"):
@@ -337,6 +345,7 @@ def test_a_model_in_the_output_folder_cannot_be_the_one_to_begin_with(tmp_path: 
     assert digests(tmp_path)
 
 
+@pytest.mark.slow
 def test_half_written_folders_are_removed_when_a_run_goes_on(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
@@ -380,6 +389,7 @@ def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:
         train(run, resume=True)
 
 
+@pytest.mark.slow
 def test_a_run_does_not_go_on_with_another_corpus_from_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,6 +413,7 @@ def test_a_run_does_not_go_on_with_another_corpus_from_a_pipe(
     run(content, resume=True)
 
 
+@pytest.mark.slow
 def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
     trained = to_the_end(lambda: settings(tmp_path), after=13)
     lines = (tmp_path / "model" / "history.jsonl").read_text().splitlines()
@@ -420,6 +431,7 @@ def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
     assert [log.count(f" epoch {number}, ") for number in (1, 2, 3)] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_run_writes_under_its_folder_alone_and_leaves_nothing_beside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

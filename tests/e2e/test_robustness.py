@@ -119,6 +119,7 @@ def test_random_steps_are_the_same_in_each_run_of_a_seed(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_after_several_in_a_row_the_run_goes_back_with_half_the_learning_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ def test_after_several_in_a_row_the_run_goes_back_with_half_the_learning_rate(
     assert trained.best.score > 0.9
 
 
+@pytest.mark.slow
 def test_a_run_that_never_becomes_finite_ends_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,12 +336,14 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(
         train(settings(tmp_path))
 
 
+@pytest.mark.slow
 def test_accumulating_takes_fewer_steps_and_still_learns(tmp_path: Path) -> None:
     trained = train(settings(tmp_path, "train.accumulate=4", "train.lr=0.05"))
     assert [epoch.step for epoch in trained.epochs] == [3, 6, 9]
     assert all(before.loss > after.loss for before, after in pairwise(trained.epochs))
 
 
+@pytest.mark.slow
 def test_a_run_out_of_time_ends_with_its_best_model_scored_and_can_go_on(tmp_path: Path) -> None:
     whole = train(settings(tmp_path))
     expected = digests(tmp_path)
@@ -425,6 +429,7 @@ def test_a_signal_saves_the_run_even_if_nobody_reads_what_it_says(tmp_path: Path
     assert (tmp_path / "model" / "last" / "metadata.json").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_while_it_reads_leaves_everything_as_it_was(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)

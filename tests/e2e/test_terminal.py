@@ -77,6 +77,7 @@ def refuse_long(written: str) -> None:
     assert [line for line in lines_of(written) if cells(line) > 80] == []
 
 
+@pytest.mark.slow
 def test_training_fits_the_terminal_and_shows_how_far_it_is(run: Run, home: Path) -> None:
     code, _, err = run(
         "train", "--train", f"{PLACE}/train.conll", "--dev", f"{PLACE}/dev.conll",

@@ -31,6 +31,7 @@ def test_f1_and_accuracy_are_those_of_conlleval(
     )
 
 
+@pytest.mark.slow
 def test_10_000_random_corpora_have_the_scores_of_conlleval() -> None:
     rng = Random(17)
     for _ in range(10_000):

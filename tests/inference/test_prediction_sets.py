@@ -225,6 +225,7 @@ def test_a_model_without_sets_is_refused(tagger: Predictor) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [("head.label_consistency=0.5",), ("encoder.context=document", "encoder.context_words=60")],

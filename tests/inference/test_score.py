@@ -153,6 +153,7 @@ def test_a_gold_file_whose_tags_stand_where_features_did_is_refused(tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_a_corpus_of_bmes_is_answered_and_scored_in_bmes(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=8", "train.lr=0.02")
     for name in ("train", "dev", "test"):

@@ -178,6 +178,7 @@ def test_a_ragged_line_deep_in_a_file_is_refused_behind_what_was_right(
         list(found)
 
 
+@pytest.mark.slow
 def test_a_model_with_feature_columns_asks_for_them(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "data.feature_columns=[1]", "train.max_epochs=5", columns=3)
     predictor = train(config).predictor

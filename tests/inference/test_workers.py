@@ -69,6 +69,7 @@ def test_answers_come_in_the_order_of_the_windows(monkeypatch: pytest.MonkeyPatc
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_workers_that_hang_at_their_start_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "START_LIMIT_S", 1.0)
     monkeypatch.setattr(workers, "_build_annotator", hang_at_start)

@@ -133,6 +133,7 @@ def test_each_member_learns_as_if_it_were_alone(tmp_path: Path, task: str) -> No
                 torch.testing.assert_close(3 * found, expected, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["tag", "classify", "both"])
 def test_an_ensemble_answers_the_same_alone_in_a_batch_and_loaded(
     tmp_path: Path, task: str, monkeypatch: pytest.MonkeyPatch
@@ -164,6 +165,7 @@ def test_cached_words_are_read_as_the_layers_read_them(tmp_path: Path) -> None:
             assert predictor.tags_in(found, "iobes") == tags
 
 
+@pytest.mark.slow
 def test_pretrained_vectors_are_in_an_ensemble_and_its_file_once(tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("Ada 1 2 3\nOslo -1 0 2\nfilm 3 1 1\n", encoding="utf-8")
@@ -183,6 +185,7 @@ def test_pretrained_vectors_are_in_an_ensemble_and_its_file_once(tmp_path: Path)
     assert ours == theirs
 
 
+@pytest.mark.slow
 def test_a_stopped_ensemble_goes_on_bit_for_bit(tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     tiny.corpus(tmp_path)

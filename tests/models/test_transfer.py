@@ -231,6 +231,7 @@ def test_a_head_of_other_sizes_is_drawn_anew_as_a_whole(
     assert run.started == f"embeddings, encoder{heads} from {base}; {new}{left}"
 
 
+@pytest.mark.slow
 def test_what_counts_beside_the_network_is_said_to_be_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

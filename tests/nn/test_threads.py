@@ -95,6 +95,7 @@ def test_a_limit_that_cannot_be_set_is_tried_again_by_the_next_block(
     assert set(threads()) == {2}
 
 
+@pytest.mark.slow
 def test_the_environment_is_left_as_it_was() -> None:
     program = (
         "import os; before = dict(os.environ)\n"

@@ -109,6 +109,7 @@ def test_a_second_search_is_refused(corpus: Path, tmp_path: Path) -> None:
                 tune(config, parse_spaces(["encoder.hidden=8,9"]), trials=1, force=force)
 
 
+@pytest.mark.slow
 def test_a_folder_is_not_cleared_while_one_of_its_seeds_is_trained(
     corpus: Path, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ LOSSES = [0.9, 0.4, 0.4, 0.7, 0.3]
 SCORES = [0.5, 0.6, 0.9, 0.7, 0.8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "best", "marks"),
     [("auto", 3, [1, 1, 1, 0, 0]), ("loss", 5, [1, 1, 0, 0, 1])],
@@ -151,6 +152,7 @@ def test_of_one_history_each_metric_selects_its_own_epoch(
     assert [line["dev"] for line in history] == (LOSSES if metric == "loss" else SCORES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "scores", "epochs"),
     # Learning has begun with the first score above 0; a loss of 0 cannot be improved on.
@@ -180,6 +182,7 @@ def test_a_loss_that_is_not_finite_is_the_worst(
     assert trained.best.number == 2
 
 
+@pytest.mark.slow
 def test_a_plateau_of_the_loss_lowers_the_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,7 @@ def test_a_finished_run_that_is_resumed_with_another_time_limit_keeps_its_model(
     assert again.dev.to_dict() == first.dev.to_dict()
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_with_the_crf_that_it_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,7 @@ def test_processes_take_what_the_first_one_has_fitted(tmp_path: Path) -> None:
         assert torch.equal(tensor, first[name]), name
 
 
+@pytest.mark.slow
 def test_a_search_that_time_has_ended_at_once_is_made_up_for_where_there_is_more(
     tmp_path: Path,
 ) -> None:
@@ -194,6 +196,7 @@ def test_a_search_that_time_has_ended_at_once_is_made_up_for_where_there_is_more
             assert torch.equal(weights[0][name], weights[1][name]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classify", "both"])
 def test_a_stopped_run_goes_on_with_the_linear_model_that_it_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str

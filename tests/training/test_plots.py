@@ -131,6 +131,7 @@ def test_a_picture_of_a_run_is_recognised_and_another_is_not(tmp_path: Path) -> 
     assert not curves.proof(picture)
 
 
+@pytest.mark.slow
 def test_tensorboard_is_told_of_each_epoch(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

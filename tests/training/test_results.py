@@ -38,6 +38,7 @@ def scored(path: Path, pred: Path | None = None) -> dict[str, object]:
     return report.to_dict() | {"unknown": {}}
 
 
+@pytest.mark.slow
 def test_predictions_and_reports_of_a_column_file(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=2", "data.tag_column=3")
     for name, count in (("train", 80), ("dev", 20), ("test", 20)):
@@ -211,6 +212,7 @@ def test_gold_classes_that_the_format_of_the_corpus_cannot_hold_are_in_json_line
     assert found == trained.dev.to_dict() | {"unknown": {}}
 
 
+@pytest.mark.slow
 def test_gold_labels_that_stand_elsewhere_are_not_written_again(tmp_path: Path) -> None:
     with_dev = train(of_task(tmp_path, "classify"))
     assert not (with_dev.folder / "dev.gold").exists()
@@ -231,6 +233,7 @@ def test_of_tags_and_classes_the_classes_stand_before_the_tags(tmp_path: Path) -
     assert found["micro"] == reports["dev"]["tags"]["micro"]
 
 
+@pytest.mark.slow
 def test_of_several_seeds_those_of_the_best_and_force_removes_them(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=1", "train.seeds=[1,2]")
     trained = train_seeds(config)

@@ -46,6 +46,7 @@ def walk(steps: int, seed: int, often: float) -> tuple[Dense, RowAdam]:
     return dense, lazy
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 150), st.integers(0, 1000), st.sampled_from([0.02, 0.2, 1.0]))
 def test_rows_and_means_are_those_of_adam_over_the_whole_table(

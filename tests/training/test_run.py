@@ -25,6 +25,7 @@ def anything(_: object) -> None:
     """Takes over every checkpoint."""
 
 
+@pytest.mark.slow
 def test_random_steps_go_on_as_they_would_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +46,7 @@ def test_random_steps_go_on_as_they_would_have(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_knows_how_often_it_has_gone_back_and_what_it_has_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

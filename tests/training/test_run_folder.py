@@ -146,6 +146,7 @@ def test_an_empty_name_of_a_folder_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_an_empty_current_folder_is_a_place_for_a_run(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +305,7 @@ def test_a_folder_that_is_replaced_loses_only_what_the_new_one_has(tmp_path: Pat
     assert read(tmp_path) == {"x/a": b"new", "x/mine": b"mine"}
 
 
+@pytest.mark.slow
 def test_a_file_is_in_the_manifest_before_it_is_written(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,6 +405,7 @@ def test_a_picture_that_a_user_drew_is_left_as_it_is(corpus: Path, tmp_path: Pat
     assert "curves.svg: would be replaced, and was not written by this run" in notes[-1]
 
 
+@pytest.mark.slow
 def test_a_run_of_seeds_that_was_stopped_has_nothing_foreign_in_it(
     corpus: Path, tmp_path: Path
 ) -> None:

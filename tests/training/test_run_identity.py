@@ -104,6 +104,7 @@ def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
         refuse_unfit(config, resume=False)
 
 
+@pytest.mark.slow
 def test_the_initial_model_is_its_weights_not_what_else_its_folder_has(tmp_path: Path) -> None:
     first, further = tmp_path / "first", tmp_path / "further"
     first.mkdir()

@@ -222,6 +222,7 @@ def test_a_limit_that_is_never_reached_changes_no_rate(tmp_path: Path, rates: li
     assert rates == pytest.approx([0.02 * (1 - step / 30) for step in range(30)])
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_rates_of_its_new_limit(tmp_path: Path, rates: list[float]) -> None:
     train(settings(tmp_path, "train.max_minutes=0.00001"))
     assert len(rates) == COLD_STEPS
@@ -245,6 +246,7 @@ def test_a_stop_under_a_limit_leaves_a_checkpoint_for_any_version(tmp_path: Path
     assert sorted(newest.state["schedule"]) == ["best", "factor", "lr", "step", "waited"]
 
 
+@pytest.mark.slow
 def test_how_long_dev_takes_follows_from_its_tokens_and_its_distinct_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:

@@ -61,6 +61,7 @@ def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_what_a_listener_draws_changes_nothing(tmp_path: Path) -> None:
     class Drawing(Listener):
         def on_step(self, step: Step) -> None:
@@ -75,6 +76,7 @@ def test_what_a_listener_draws_changes_nothing(tmp_path: Path) -> None:
     assert digest(found[0].folder / "best") == digest(found[1].folder / "best")
 
 
+@pytest.mark.slow
 def test_gradients_that_a_program_has_turned_off_are_on_in_a_run(tmp_path: Path) -> None:
     tiny.corpus(tmp_path, 2)
     configs = [tiny.small(tmp_path, f"output.dir={tmp_path / name}") for name in "abc"]
@@ -118,6 +120,7 @@ def test_a_run_leaves_the_callers_random_state_alone(tmp_path: Path) -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
 def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None:
     memory = Memory()
@@ -196,6 +199,7 @@ def test_the_options_can_be_combined(tmp_path: Path, overrides: list[str]) -> No
     assert train(tiny.config(tmp_path, *overrides, "train.max_epochs=6")).best.score > 0.8
 
 
+@pytest.mark.slow
 def test_feature_columns_are_read_by_the_model(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "data.feature_columns=[-2]", columns=3)
     trained = train(config)
@@ -236,6 +240,7 @@ def test_plain_labels_are_learnt_by_accuracy(tmp_path: Path) -> None:
     assert trained.predictor.predict("the dog sleeps").spans == ()
 
 
+@pytest.mark.slow
 def test_dev_is_split_off_when_none_is_given(tmp_path: Path) -> None:
     memory = Memory()
     train(tiny.config(tmp_path, "data.dev_fraction=0.25", **{"data.dev_file": ""}), memory)
@@ -256,6 +261,7 @@ def test_a_sentence_over_max_length_is_cut_into_pieces_and_told(tmp_path: Path) 
     assert memory.starts[0].cut == len(long) > 0
 
 
+@pytest.mark.slow
 def test_words_of_dev_and_test_never_enter_the_vocabulary(tmp_path: Path) -> None:
     config = tiny.config(tmp_path)
     Path(config.data.dev_file).write_text("Zanzibar\tB-LOC\n\n", encoding="utf-8")
@@ -264,6 +270,7 @@ def test_words_of_dev_and_test_never_enter_the_vocabulary(tmp_path: Path) -> Non
     assert "Z" not in vocabulary.chars
 
 
+@pytest.mark.slow
 def test_training_stops_when_dev_does_not_get_better(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.patience=2", "train.max_epochs=40")
     trained = train(config)
@@ -362,6 +369,7 @@ def test_a_plateau_halves_the_learning_rate_when_dev_stands_still() -> None:
     assert seen == [1, 1, 1, 0.5, 0.5, 0.5, 0.25]
 
 
+@pytest.mark.slow
 def test_clipping_bounds_what_a_step_can_change(tmp_path: Path) -> None:
     weights = []
     for norm in (0, 1e-9):
@@ -499,6 +507,7 @@ class Weights(StopAt):
         self.weights.append({name: p.detach().clone() for name, p in named})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "losses", "best"),
     [([0.0] * 5, [3.0, 2.0, 2.5, 2.0, 4.0], [1, 2, 3, 4, 5]),
@@ -517,6 +526,7 @@ def test_as_long_as_epochs_score_0_the_last_is_the_best(
     assert [epoch.dev_loss for epoch in trained.epochs] == losses
 
 
+@pytest.mark.slow
 def test_of_epochs_that_score_the_same_the_first_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -543,6 +553,7 @@ def test_of_epochs_that_score_the_same_the_first_is_the_best(
         assert name == "head.crf.start_transitions" or not torch.equal(last[name], tensor), name
 
 
+@pytest.mark.slow
 def test_last_and_best_are_saved_with_the_mean_of_the_weights(tmp_path: Path) -> None:
     config = of_task(tmp_path, "tag", "train.optimizer=sgd", "train.lr=0.3", "train.max_epochs=1")
     listener = StopAt(5)

@@ -127,6 +127,7 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
     assert recorder.trials == []
 
 
+@pytest.mark.slow
 def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
     assert {trial.state for trial in tuned.trials} == {"done"}
 
 
+@pytest.mark.slow
 def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +225,7 @@ def test_a_time_limit_that_is_over_before_the_first_trial_is_said(tmp_path: Path
     )
 
 
+@pytest.mark.slow
 def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +290,7 @@ def test_a_search_of_before_goes_on_with_the_defaults_that_it_had(
         tune(given, SPACES, trials=6)
 
 
+@pytest.mark.slow
 def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
     tmp_path: Path,
 ) -> None:
@@ -324,6 +328,7 @@ def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_pa
     assert not (tmp_path / "search").exists()
 
 
+@pytest.mark.slow
 def test_a_file_to_try_that_cannot_be_read_fails_as_a_trial(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.vec", tmp_path / "bad.vec"
     good.write_text("a 1 2\nb 3 4\n")
@@ -354,6 +359,7 @@ def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not (tmp_path / "search").exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "search").mkdir()
     Manifest(tmp_path / "search").claim(["study.db"])
@@ -370,6 +376,7 @@ def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1, force=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_with_the_command_that_resumes_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,6 +404,7 @@ def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path)
     assert (tmp_path / "search" / "study.db").read_bytes() == b"no database" * 100
 
 
+@pytest.mark.slow
 def test_trials_that_cannot_be_trained_are_reported_and_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from tagkit.evaluation.learning_curve import LEVEL, LearningCurve
 from tagkit.html.chart import Axis, Chart, Place, even_ticks
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, percent, table
+from tagkit.wording import plural_of
 
 _STEPS = 60  # straight pieces of the law
 _APART = 1.25  # ratio of two sizes whose texts do not run together
@@ -20,6 +21,7 @@ def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
     """What was measured, the forecasts, and what is to be kept in mind with them."""
     if curve.finds_no_error:
         curve = replace(curve, forecasts=())
+    units = plural_of(curve.unit)
     by_size: dict[int, list[float]] = defaultdict(list)
     for point in curve.points:
         by_size[point.sentences].append(point.score)
@@ -43,10 +45,10 @@ def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
             f"score(n) = 1 - ({law.asymptote:.4f} + {law.factor:.4f} n^-{law.exponent:.3f})"
         ),
     )  # fmt: skip
-    runs = table("Measured", ("sentences", "runs", f"{curve.measure}, %", "from and to"), measured)
+    runs = table("Measured", (units, "runs", f"{curve.measure}, %", "from and to"), measured)
     interval = f"{100 * LEVEL:g} % interval"
     forecasts = table(
-        "With more data of this kind", ("sentences", f"{curve.measure}, %", interval), ahead
+        "With more data of this kind", (units, f"{curve.measure}, %", interval), ahead
     )
     remarks = [element("p", f"Warning: {remark}") for remark in curve.remarks()]
     return side_by_side(figure, joined([runs, forecasts if ahead else None, *remarks]))
@@ -67,7 +69,7 @@ def _chart(curve: LearningCurve) -> Markup:
             ticks.append(size)
     chart = Chart(
         Axis(first / 1.15, last * 1.15, [(size, f"{size:,}") for size in ticks],
-             "training sentences", log=True),
+             f"training {plural_of(curve.unit)}", log=True),
         Axis(low, high, [(tick, f"{tick:g}") for tick in even_ticks(low, high)],
              f"{curve.measure}, %"),
         width=560,
@@ -84,7 +86,7 @@ def _chart(curve: LearningCurve) -> Markup:
         for each in curve.forecasts
     )  # fmt: skip
     return chart.svg(
-        f"{curve.measure} by number of training sentences, with forecasts",
+        f"{curve.measure} by number of training {plural_of(curve.unit)}, with forecasts",
         chart.line(law(first, largest), "curve") if first < largest else None,
         chart.line(law(largest, last), "curve-2") if largest < last else None,
         *whiskers,

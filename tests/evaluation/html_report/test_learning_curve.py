@@ -22,6 +22,15 @@ def test_a_page_has_the_warnings_that_the_terminal_shows() -> None:
     )
 
 
+def test_sizes_are_counted_in_what_the_task_has() -> None:
+    points = [Point(size, 1, score) for size, score in ((10, 0.5), (20, 0.6), (40, 0.7))]
+    for unit in ("sentence", "text"):
+        root = section("learning-curve", fit("F1", points, unit))
+        assert rows(root, "Measured")[0][0] == f"{unit}s"
+        assert rows(root, "With more data of this kind")[0][0] == f"{unit}s"
+        assert f"training {unit}s" in root.text
+
+
 def test_a_dev_without_errors_has_no_law_and_no_forecast() -> None:
     points = [Point(size, 1, 1.0) for size in (10, 20, 40)]
     root = section("learning-curve", fit("F1", points))

@@ -68,6 +68,7 @@ def test_nothing_is_compared_with_a_loss_with_weights(
     assert loss_of_guessing(prepared_by(tmp_path, name, option)) == 0
 
 
+@pytest.mark.slow
 def test_a_run_with_a_learning_rate_of_five_is_told_so(tmp_path: Path) -> None:
     options = ["train.lr=5", "train.schedule=linear", "train.max_epochs=3"]
     found = {each.name: each.sentence for each in train(tiny.config(tmp_path, *options)).findings}
