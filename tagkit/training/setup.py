@@ -142,7 +142,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
             spans = sum(len(stretches(each.tags or ())) for each in corpus.train.sentences)
         chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut, spans, classes)
     else:
-        chosen = choose_for_text(config, len(sentences), tokens, unit)
+        chosen = choose_for_text(config, len(sentences), tokens)
     return Resolved(
         task=task,
         config=chosen.config,
