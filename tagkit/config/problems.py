@@ -11,7 +11,7 @@ from typing import Any, get_origin
 
 from pydantic_core import ErrorDetails
 
-from tagkit.config.option import Truth, options_of
+from tagkit.config.option import MarkedBool, options_of
 from tagkit.config.sections import Config
 from tagkit.errors import shorten
 from tagkit.text.json_text import is_writable
@@ -144,7 +144,7 @@ def shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Truth) else str(value)
+    return value.value if isinstance(value, MarkedBool) else str(value)
 
 
 def unknown_option(name: str) -> str:

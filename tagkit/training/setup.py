@@ -295,7 +295,7 @@ def _unit_dropout(
 ) -> UnitDropout | None:
     """What cuts the words of training anew; None where they stay as they are."""
     dropout = config.data.bpe_dropout
-    # A text without labels is cut anew before each epoch, not in each batch (`RecutText`).
+    # A text without labels is cut anew before each epoch, not in each batch (`ResegmentedText`).
     if not dropout or not isinstance(encoded, Encoded):
         return None
     reads_chars = config.embeddings.char_cell != "none"
