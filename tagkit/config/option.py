@@ -1,8 +1,9 @@
 """What an option is, beside its type and default: its help text and its properties.
 
-Whatever a command needs to know of an option stands at its field, in `sections.py`:
+Whatever a command needs to know of an option stands at its field, in the module of its section,
+such as `encoder_section.py`:
 
-    hidden: Annotated[Size, Option("Units of each direction.", inherit=True)] = 200
+    hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
 
 Training, tuning and transfer ask `options_of(Config)`, so that a new option is one field and no
 entry in a list elsewhere.
