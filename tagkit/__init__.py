@@ -20,9 +20,9 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
     and on a corpus with gold tags
       evaluation/tag_report.py   -> precision, recall, F1
 
-What depends on the task ("tag", "classify", "both") is behind the interface in models/task.py, and
-a classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows
-where a cell, a head, a metric, a format, a task or a command is added.
+What depends on the task ("tag", "classify", "both", "language-model") is behind the interface in
+models/task.py, and a classifier has nn/heads/classification.py in place of a tagger's head.
+docs/extending.md shows where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
 `evaluate`, `analyse`, `compare`, `calibrate`, `load_language_model(path).generate`, `convert`,

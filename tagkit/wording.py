@@ -1,6 +1,7 @@
 """How values from outside appear in sentences: safe to display, of bounded length, counted."""
 
 import os
+import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -14,6 +15,9 @@ _UNSAFE = frozenset(("Cc", "Zl", "Zp", "Cs"))
 # Marks and overrides of the direction of text. Other characters of formatting (Cf), such as the
 # joiners of Indic scripts and of emoji, belong to words.
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Half of a surrogate pair, which is no character and cannot be written in UTF-8. Python has one for
+# each byte of a file name that is not UTF-8 (PEP 383).
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -109,8 +113,25 @@ def as_path_argument(path: Path) -> str:
 
 def listed(names: Sequence[str], most: int = 10) -> str:
     """'a, b and 3 more': at most `most` names, each safe to display and of bounded length."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(shown_name(name) for name in names[:most]) + more
+    return first_of([shown_name(name) for name in names[:most]], len(names))
+
+
+def first_of(shown: Sequence[str], count: int) -> str:
+    """'a, b and 3 more': the first of `count` things, as they are shown."""
+    more = f" and {count - len(shown):,} more" if count > len(shown) else ""
+    return ", ".join(shown) + more
+
+
+def once(note: Callable[[str], None]) -> Callable[[str], None]:
+    """A `note` that reports each sentence once."""
+    noted: set[str] = set()
+
+    def note_once(text: str) -> None:
+        if text not in noted:
+            noted.add(text)
+            note(text)
+
+    return note_once
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,10 @@ from tagkit.wording import (
     Setting,
     as_path_argument,
     clipped,
+    first_of,
     listed,
     message_line,
+    once,
     plural,
     shortened,
     visible,
@@ -161,6 +163,19 @@ def test_a_name_loses_its_middle() -> None:
     assert shortened("location_of_departure", 30) == "location_of_departure"
     assert shortened("location_of_departure", 12) == "locati...ure"
     assert [len(shortened("x" * 90, limit)) for limit in (3, 4, 5, 20)] == [3, 4, 5, 20]
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    assert first_of(["a", "b"], 2) == "a, b"
+    assert first_of(["a", "b"], 1_236) == "a, b and 1,234 more"
+
+
+def test_a_sentence_is_noted_once() -> None:
+    noted: list[str] = []
+    note = once(noted.append)
+    for text in ("one", "two", "one"):
+        note(text)
+    assert noted == ["one", "two"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

@@ -233,7 +233,7 @@ def audit_command(
             "--token-column": token_column, "--tag-column": tag_column, "--encoding": encoding,
             "--set": [*(overrides or ()), *([f"data.weights={weights}"] if weights else ())],
         }  # fmt: skip
-        _say_what_next([output, weights, html], options if weights else {})
+        _note_next_command([output, weights, html], options if weights else {})
 
 
 def _refuse_unused(overrides: Sequence[str]) -> None:
@@ -292,7 +292,7 @@ def _write_page(html: Path, found: "Audit") -> None:
         write(page)
 
 
-def _say_what_next(places: Sequence[str | None], options: Mapping[str, object]) -> None:
+def _note_next_command(places: Sequence[str | None], options: Mapping[str, object]) -> None:
     """Say what was written, and the command that trains with `options`, where there are some."""
     from tagkit.cli.console import note
     from tagkit.wording import as_argument

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from tagkit.cli.console import WithBar, note
+from tagkit.cli.console import ProgressBar, note
 from tagkit.cli.terminal import shown_time
 from tagkit.training.audit import AuditListener
 from tagkit.training.callbacks import Step
@@ -11,7 +11,7 @@ from tagkit.training.folds import Fold
 from tagkit.wording import plural
 
 
-class AuditProgress(WithBar, AuditListener):
+class AuditProgress(ProgressBar, AuditListener):
     """Shows an audit on standard error."""
 
     def __init__(self, folds: int, clock: Callable[[], float] = time.monotonic) -> None:

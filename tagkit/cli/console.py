@@ -90,7 +90,7 @@ def styled(parts: Iterable[tuple[str, str]]) -> str:
     return captured.get()
 
 
-class WithBar:
+class ProgressBar:
     """Shows a progress bar on standard error while it is entered."""
 
     def __init__(self, description: str, total: int | None, *columns: ProgressColumn) -> None:
@@ -164,7 +164,7 @@ class StepColumn(ProgressColumn):
         return text
 
 
-class PredictionProgress(WithBar):
+class PredictionProgress(ProgressBar):
     """Shows on standard error how many tokens are done, how many a second, and the time left."""
 
     def __init__(self, total_bytes: int | None) -> None:

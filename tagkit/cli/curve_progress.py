@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from tagkit.cli.console import StepColumn, WithBar, note
+from tagkit.cli.console import ProgressBar, StepColumn, note
 from tagkit.cli.messages import with_flags
 from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.learning_curve import LEVEL, LearningCurve, Point
@@ -18,7 +18,7 @@ from tagkit.wording import Message, plural_of
 _TIMES = ("twice", "four times")  # of `learning_curve.AHEAD`
 
 
-class CurveProgress(WithBar, CurveListener):
+class CurveProgress(ProgressBar, CurveListener):
     """Shows the trainings of a learning curve on standard error."""
 
     def __init__(self) -> None:

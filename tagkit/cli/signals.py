@@ -54,14 +54,14 @@ def clean_up_on_signal() -> Iterator[None]:
 
 
 class Stop(threading.Event):
-    """An event that knows whether anybody has looked at it.
+    """Event that records whether it has been polled.
 
     Attributes:
-        is_watched: whether somebody has. Before that nothing is being done that could be lost.
+        is_watched: whether it has been. Before that nothing is being done that could be lost.
     """
 
     def __init__(self) -> None:
-        """Neither set nor looked at."""
+        """Neither set nor polled."""
         super().__init__()
         self.is_watched = False
 
@@ -121,7 +121,7 @@ def _handling(
         if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN
     }
     try:
-        with _none_lost():
+        with _resend_swallowed():
             yield
     finally:
         for number, handler in before.items():
@@ -129,7 +129,7 @@ def _handling(
 
 
 @contextmanager
-def _none_lost() -> Iterator[None]:
+def _resend_swallowed() -> Iterator[None]:
     """Send a signal again whose exception was raised where Python swallows all exceptions.
 
     A handler runs wherever Python is: also in `__del__` or in the callback of a weak reference,

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tagkit.cli.console import StepColumn, WithBar, note
+from tagkit.cli.console import ProgressBar, StepColumn, note
 from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
 from tagkit.cli.train_header import start_lines
 from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
@@ -27,7 +27,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 50  # with its label and values, a line of 80 columns
 
 
-class Progress(WithBar, Listener):
+class Progress(ProgressBar, Listener):
     """Shows a training run on standard error."""
 
     def __init__(self) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tagkit.cli.console import WithBar, note
+from tagkit.cli.console import ProgressBar, note
 from tagkit.evaluation.criterion import AUTO, rank, score_text
 from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
 from tagkit.wording import as_path_argument, plural
 
 
-class SearchProgress(WithBar, TuneListener):
+class SearchProgress(ProgressBar, TuneListener):
     """Shows a search on standard error."""
 
     def __init__(self, trials: int, metric: str) -> None:

@@ -15,7 +15,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from tagkit.config.problems import (
-    bounded,
+    MAX_QUOTED,
     explain,
     option_names,
     shown,
@@ -191,7 +191,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"is not TOML: not UTF-8 at byte {error.start + 1:,}") from None
     except tomllib.TOMLDecodeError as error:
-        problem = bounded(str(error))
+        problem = clipped(str(error), MAX_QUOTED)
         quotes = '; a text needs quotes: task = "tag"' if "Invalid value" in problem else ""
         raise ValueError(f"is not TOML: {problem}{quotes}") from None
     except RecursionError:

@@ -1,8 +1,9 @@
 """What an option is, beside its type and default: its help text and its properties.
 
-Whatever a command needs to know of an option stands at its field, in `sections.py`:
+Whatever a command needs to know of an option stands at its field, in the module of its section,
+such as `encoder_section.py`:
 
-    hidden: Annotated[Size, Option("Units of each direction.", inherit=True)] = 200
+    hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
 
 Training, tuning and transfer ask `options_of(Config)`, so that a new option is one field and no
 entry in a list elsewhere.
@@ -35,7 +36,7 @@ class Section(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_in_place_of_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+    def _refuse_bool_for_number(cls, value: Any, info: ValidationInfo) -> Any:
         """Refuse true and false where a number is expected: for Python they are 1 and 0."""
         kinds = {*re.findall(r"\w+", str(cls.model_fields[info.field_name or ""].annotation))}
         takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
@@ -43,7 +44,7 @@ class Section(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class MarkedBool:
     """true or false, as a value of no type that an option has: pydantic says what it expects."""
 
     value: bool
@@ -55,7 +56,7 @@ def _marked(value: Any) -> Any:
         return {key: _marked(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(map(_marked, value))
-    return Truth(value) if isinstance(value, bool) else value
+    return MarkedBool(value) if isinstance(value, bool) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from typing import Any, get_origin
 
 from pydantic_core import ErrorDetails
 
-from tagkit.config.option import Truth, options_of
+from tagkit.config.option import MarkedBool, options_of
 from tagkit.config.sections import Config
 from tagkit.errors import shorten
 from tagkit.text.json_text import is_writable
-from tagkit.wording import visible
+from tagkit.wording import clipped, visible
 
 # What pydantic expects, by the type of its error, where its own words are those of Python.
 _EXPECTED = {
@@ -28,6 +28,7 @@ _EXPECTED = {
     "string_type": "text in quotes",
     "tuple_type": "a list",
 }
+MAX_QUOTED = 200  # characters of a value, a name or a problem in a sentence
 _LONGEST_NAME = 100  # of an option for which a near one is looked for
 LARGEST = 2**63  # TOML's own limit of a whole number
 
@@ -66,7 +67,7 @@ def _explain(name: str, errors: Sequence[ErrorDetails]) -> list[str]:
             found = f"{name}{_key_of(name, details)} = {shown(details['input'])}"
             expected.setdefault(found, []).append(wanted)
     return [
-        f"{found}: expected {bounded(_alternatives([*dict.fromkeys(wanted)]))}"
+        f"{found}: expected {clipped(_alternatives([*dict.fromkeys(wanted)]), MAX_QUOTED)}"
         for found, wanted in expected.items()
     ]
 
@@ -81,7 +82,7 @@ def _key_of(name: str, details: ErrorDetails) -> str:
     # Where it may be a number or a table, pydantic names the branch before the key.
     in_branch = len(place) == 3 and str(place[2]).startswith("dict[")
     if (is_table and len(place) == 2) or in_branch:
-        return f".{visible(bounded(str(last)))}"
+        return f".{visible(clipped(str(last), MAX_QUOTED))}"
     return ""
 
 
@@ -127,14 +128,15 @@ def _note(problems: dict[str, list[str]], name: str, value: Any) -> None:
     elif isinstance(value, str) and not is_writable(value):
         wanted = "text that is UTF-8; rename the file"
     if wanted:
-        said = f"{visible(bounded(name))} = {shown(value)}: expected {wanted}"
+        said = f"{visible(clipped(name, MAX_QUOTED))} = {shown(value)}: expected {wanted}"
         problems[name] = [said] if name not in problems else problems[name]
 
 
 def shown(value: Any) -> str:
     """A value for a message, as JSON has it, of bounded length."""
     try:
-        return visible(bounded(json.dumps(value, ensure_ascii=False, default=_plain)))
+        text = json.dumps(value, ensure_ascii=False, default=_plain)
+        return visible(clipped(text, MAX_QUOTED))
     except ValueError:  # Python writes no number of more than 4,300 digits
         return "a number of many digits"
     except RecursionError:
@@ -142,12 +144,7 @@ def shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Truth) else str(value)
-
-
-def bounded(text: str, limit: int = 200) -> str:
-    """`text`, cut in the middle where it is longer than `limit` characters."""
-    return text if len(text) <= limit else f"{text[: limit // 2]}...{text[-limit // 4 :]}"
+    return value.value if isinstance(value, MarkedBool) else str(value)
 
 
 def unknown_option(name: str) -> str:

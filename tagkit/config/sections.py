@@ -21,7 +21,7 @@ from tagkit.config.encoder_section import (
 from tagkit.config.head_section import HeadConfig
 from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
-from tagkit.config.values import established
+from tagkit.config.values import canonical_scheme
 from tagkit.errors import ConfigError, shorten
 from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
 from tagkit.wording import Setting
@@ -307,7 +307,7 @@ def parse_span_scheme(name: str | None) -> str | None:
     Raises:
         ConfigError: there is no such scheme.
     """
-    scheme = established(name)
+    scheme = canonical_scheme(name)
     if scheme is not None and scheme not in SPAN_SCHEMES:
         names = ", ".join(SPAN_SCHEMES)
         raise ConfigError(

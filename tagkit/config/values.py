@@ -54,14 +54,14 @@ def fixed(value: Value | Auto) -> Value:
     return value
 
 
-def established(name: Any) -> Any:
+def canonical_scheme(name: Any) -> Any:
     """A scheme's name as seqeval has it: BIO is iob2, BIOES iobes."""
     return SYNONYMS.get(name.lower(), name.lower()) if isinstance(name, str) else name
 
 
 def _learnable(name: Any) -> Any:
     # BMES is IOBES in other letters.
-    scheme = established(name)
+    scheme = canonical_scheme(name)
     return "iobes" if scheme == "bmes" else scheme
 
 
@@ -119,7 +119,7 @@ def _is_positive(text: str) -> bool:
 
 Scheme = Annotated[
     Literal["auto", "iob1", "iob2", "iobes", "bilou", "bmes", "labels"],
-    BeforeValidator(established),
+    BeforeValidator(canonical_scheme),
 ]
 TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(_learnable)]
 Device = Annotated[str, AfterValidator(_cuda_or_cpu)]

@@ -24,7 +24,7 @@ from tagkit.errors import DataError, SpanErrors
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import DISPLAY, convert, has_spans
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, once
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ def convert_corpus(
     if data.tag_columns:
         columns = Setting("data.tag_column")
         raise DataError(Message(columns, ": expected one column, as formats have one tag a token"))
-    note = _once(note)
+    note = once(note)
     source = source_of(path, data)
     found = find_format(source, data.format)
     if found.note:
@@ -144,7 +144,7 @@ def convert_records(
              "have one tag a token")  # fmt: skip
     # A source that is never opened: messages name it.
     source = Source("records", "utf-8")
-    reading = Reading(DataConfig(), all_features=True, with_text=True, note=_once(note))
+    reading = Reading(DataConfig(), all_features=True, with_text=True, note=once(note))
     job = _Job(source, like, target, scheme, single, reading)
     converted = Converted(source.name, like, target, iter(()))
     converted.pieces = _pieces_of(job, items, converted)
@@ -298,15 +298,3 @@ def _note_schemes(job: _Job, scheme: str, found: Detection | None) -> None:
     if found.illegal:
         job.reading.note(f"{job.source.name}: {found}; ill-formed spans are read as conlleval does")
     job.reading.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[scheme]}")
-
-
-def _once(note: Callable[[str], None]) -> Callable[[str], None]:
-    """A `note` that reports each sentence once."""
-    noted: set[str] = set()
-
-    def note_once(text: str) -> None:
-        if text not in noted:
-            noted.add(text)
-            note(text)
-
-    return note_once

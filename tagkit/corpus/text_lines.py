@@ -71,7 +71,6 @@ class TextLines:
     """Lines of one or several files; eight bytes of memory for each.
 
     Attributes:
-        path: of the files, for messages.
         digest: SHA-256 of the file; of several that of their digests, one a line.
         documents: (documents,) number of the first line of each.
     """
@@ -101,7 +100,6 @@ class TextLines:
         """
         paths = [paths] if isinstance(paths, str) else list(paths)
         self._files = [self._indexed(path, encoding, max_line_chars, problem_of) for path in paths]
-        self.path = ", ".join(file.name for file in self._files)
         digests = [file.digest for file in self._files]
         joined = "".join(f"{digest}\n" for digest in digests).encode()
         self.digest = digests[0] if len(digests) == 1 else digest_of_bytes(joined)

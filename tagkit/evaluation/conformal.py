@@ -31,7 +31,7 @@ from tagkit.wording import Message, Setting, clipped, plural
 LIMIT = 100  # members of a set of tag sequences
 # Thresholds are kept for the coverages 0.5, 0.505, ..., 0.99, as whole numbers of these steps.
 _STEPS = 200
-_LEAST, _MOST = 100, 198
+_MIN_COVERAGE_STEPS, _MAX_COVERAGE_STEPS = 100, 198
 # Of each rank after the first. Chosen on development data: see docs/calibration.md.
 _RANK_PENALTY = 0.1
 # Without an end to the penalty it outweighs all probabilities, and large sets are of one size.
@@ -105,8 +105,8 @@ class SetCalibration(Record):
             DataError: the coverage is out of range, or the corpus does not suffice for it.
         """
         step = _step(coverage)
-        if step - _LEAST < len(self.thresholds):
-            return self.thresholds[step - _LEAST]
+        if step - _MIN_COVERAGE_STEPS < len(self.thresholds):
+            return self.thresholds[step - _MIN_COVERAGE_STEPS]
         setting, needed = Setting("coverage", f"{coverage:g}"), sentences_needed(coverage)
         if self.count < needed:
             raise DataError(
@@ -124,7 +124,9 @@ class SetCalibration(Record):
     @property
     def most(self) -> float | None:
         """The highest coverage that the corpus allows; None where it allows none."""
-        return (_LEAST + len(self.thresholds) - 1) / _STEPS if self.thresholds else None
+        return (
+            (_MIN_COVERAGE_STEPS + len(self.thresholds) - 1) / _STEPS if self.thresholds else None
+        )
 
 
 def calibrate_sets(gold: Sequence[RankedGold], limit: int) -> SetCalibration:
@@ -143,7 +145,7 @@ def calibrate_sets(gold: Sequence[RankedGold], limit: int) -> SetCalibration:
         ]
     )
     thresholds = []
-    for step in range(_LEAST, _MOST + 1):
+    for step in range(_MIN_COVERAGE_STEPS, _MAX_COVERAGE_STEPS + 1):
         # ceil((n + 1) c), in whole numbers, as 0.9 is none of the numbers that a computer has
         rank = -(-(len(gold) + 1) * step // _STEPS)
         if rank > len(found):
@@ -176,7 +178,10 @@ def set_calibration(saved: Any) -> SetCalibration:
             raise ValueError(f"expected count, found and limit, found {clipped(repr(counts))}")
     count, found, limit = (int(value or 0) for value in counts)
     thresholds = saved.get("thresholds")
-    if not isinstance(thresholds, list) or len(thresholds) > _MOST - _LEAST + 1:
+    if (
+        not isinstance(thresholds, list)
+        or len(thresholds) > _MAX_COVERAGE_STEPS - _MIN_COVERAGE_STEPS + 1
+    ):
         raise ValueError(f"expected thresholds, found {clipped(repr(thresholds))}")
     for value in thresholds:
         if type(value) not in (int, float) or not math.isfinite(value):
@@ -193,7 +198,10 @@ def _step(coverage: float) -> int:
         DataError: it is out of range.
     """
     is_number = isinstance(coverage, int | float) and not isinstance(coverage, bool)
-    if not is_number or not _LEAST / _STEPS <= coverage <= _MOST / _STEPS:
+    if (
+        not is_number
+        or not _MIN_COVERAGE_STEPS / _STEPS <= coverage <= _MAX_COVERAGE_STEPS / _STEPS
+    ):
         found = clipped(repr(coverage))
         raise DataError(
             Message(Setting("coverage"), f": expected a number from 0.5 to 0.99, found {found}")

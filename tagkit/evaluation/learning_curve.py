@@ -42,7 +42,7 @@ _NO_ASYMPTOTE = 0.3  # probability
 # Relative deviation of an error before anything is measured, and how many points that counts as.
 _DEVIATION, _DEVIATION_POINTS = 0.03, 2.0
 # Relative deviation for each doubling of the data, as no corpus follows a power law exactly.
-_BEND = 0.05
+_MODEL_DEVIATION = 0.05
 _SIZE_WEIGHT = 0.5  # a point weighs in proportion to its size to this power
 _PERFECT = 1e-3  # an error that small may as well be none, whose logarithm there would not be
 _EXPONENTS = np.geomspace(0.02, 2.0, 60)
@@ -273,10 +273,10 @@ class _Posterior:
         chosen = rng.choice(len(self.probs), size=_DRAWS, p=self.probs)
         # The level is as uncertain as a mean is, and the training adds its own deviation.
         scatter = self.deviations * math.sqrt(1 / self.weight + 1)
-        bend = _BEND * math.log2(sentences / self.largest)
+        deviation = _MODEL_DEVIATION * math.log2(sentences / self.largest)
         errors = (self.levels + self._shapes([sentences])[:, 0])[chosen]
         errors += scatter[chosen] * rng.standard_t(self.freedom, _DRAWS)
-        errors += bend * rng.standard_normal(_DRAWS)
+        errors += deviation * rng.standard_normal(_DRAWS)
         low, high = 1 - np.exp(np.quantile(errors, [(1 + LEVEL) / 2, (1 - LEVEL) / 2]))
         score = law.score(sentences)
         highest = 1.0 if high >= 1 - self.least else float(high)

@@ -52,8 +52,8 @@ class UnitDropout:
         return self.encoded.batch(indices, (words, replace(tokens, documents=documents)))
 
 
-class RecutText:
-    """A training text whose units are drawn anew before each epoch; an example is a segment.
+class ResegmentedText:
+    """A training text that is divided into units afresh before each epoch; an example is a segment.
 
     Attributes:
         stream: the text in its present units; at first those of prediction.
@@ -65,7 +65,7 @@ class RecutText:
         self._seed: int | None = None
         self.stream = cut(None)
 
-    def cut_anew(self, seed: int) -> UnitStream:
+    def resegment(self, seed: int) -> UnitStream:
         """Cut the text for an epoch; a seed gives the same units each time."""
         if seed != self._seed:  # a run that is resumed plans its epoch more than once
             self.stream, self._seed = self._cut(seed), seed

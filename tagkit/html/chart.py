@@ -12,6 +12,7 @@ from markupsafe import Markup
 from tagkit.html.elements import Child, element, joined
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 18, 14, 48  # margins around the area, in units of the drawing
+_TICKS = 5  # of an axis with even ticks, at most about so many
 Place = tuple[float, float]  # in values of both axes
 
 
@@ -64,11 +65,8 @@ class Chart:
 
     def line(self, places: Iterable[Place], class_: str) -> Markup:
         """A curve through these places."""
-        return element("polyline", points=self._points(places), class_=class_)
-
-    def area(self, places: Iterable[Place], class_: str) -> Markup:
-        """What these places are around."""
-        return element("polygon", points=self._points(places), class_=class_)
+        points = " ".join(f"{x:g},{y:g}" for x, y in map(self.place, places))
+        return element("polyline", points=points, class_=class_)
 
     def dot(self, at: Place, class_: str, radius: float = 5) -> Markup:
         """A point."""
@@ -91,9 +89,6 @@ class Chart:
             role="img",
             aria_label=title,
         )
-
-    def _points(self, places: Iterable[Place]) -> str:
-        return " ".join(f"{x:g},{y:g}" for x, y in map(self.place, places))
 
     def _axes(self) -> Markup:
         parts: list[Markup] = []
@@ -126,11 +121,11 @@ def _label(text: str, x: float, y: float, anchor: str) -> Markup:
     return element("text", text, x=x, y=y, text_anchor=anchor, class_="tick")
 
 
-def even_ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round values from `low` to `high`, about so many."""
+def even_ticks(low: float, high: float) -> list[float]:
+    """Round values from `low` to `high`."""
     span = high - low
-    step = 10 ** math.floor(math.log10(span / about))
-    step = next(step * times for times in (1, 2, 5, 10) if span / (step * times) <= about)
+    step = 10 ** math.floor(math.log10(span / _TICKS))
+    step = next(step * times for times in (1, 2, 5, 10) if span / (step * times) <= _TICKS)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(number * step, 10) for number in range(first, last + 1)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class _Pauses:
-    """Those that have begun and not ended, in all threads.
+    """Pauses of the garbage collector in progress, in all threads.
 
     Attributes:
         count: how many.

@@ -73,7 +73,7 @@ def _can_be_read(value: Any) -> bool:
     return True
 
 
-def lasting(item: Any) -> Any:
+def materialized(item: Any) -> Any:
     """An input that may be read several times: the words of an iterator as a tuple."""
     return tuple(item) if isinstance(item, Iterator) else item
 

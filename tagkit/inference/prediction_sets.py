@@ -43,7 +43,7 @@ class TagSet(Record):
 
 @dataclass(frozen=True, slots=True)
 class TextSets(TaggedText):
-    """A text with its most probable tags and classes, and with the sets that these lead.
+    """A text with its most probable tags and classes, and the prediction sets that begin with them.
 
     Attributes:
         text: as in `TaggedText`, and so are the next four.

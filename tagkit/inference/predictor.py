@@ -14,7 +14,7 @@ import torch
 from tagkit.errors import DataError
 from tagkit.inference.arguments import ignore, model_path
 from tagkit.inference.collection import without_collection
-from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one, lasting
+from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one, materialized
 from tagkit.inference.min_confidence import Removed
 from tagkit.inference.prediction_sets import (
     TextSets,
@@ -321,7 +321,7 @@ class Predictor(SentencePredictor):
         """
         require_sets(self, coverage)  # before the work
         refuse_removal(options.get("min_confidence"))
-        items = [lasting(item) for item in inputs_of(inputs)]  # read twice below
+        items = [materialized(item) for item in inputs_of(inputs)]  # read twice below
         answers = self.predict(items, batch_size=batch_size, **options)
         texts = self._texts(items)
         found = with_sets(self, texts, answers, coverage, batch_size=batch_size)

@@ -19,7 +19,7 @@ from tagkit.storage.places import (
     require_place,
 )
 from tagkit.text.records import TaggedText
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, once
 
 
 def fills_files(format: str) -> bool:
@@ -120,7 +120,6 @@ def _pieces(
     format = style.row
     assert format is not None
     file = ""
-    noted: set[str] = set()
 
     def items() -> Iterator[Item | TaggedText]:
         nonlocal file
@@ -129,10 +128,5 @@ def _pieces(
             yield from output.items
             on_window()
 
-    def note_once(text: str) -> None:
-        if text not in noted:
-            noted.add(text)
-            note(text)
-
-    writing = writing_of(style, single=single, note=note_once)
+    writing = writing_of(style, single=single, note=once(note))
     yield from naming_file(format.write(items(), writing), lambda: file)

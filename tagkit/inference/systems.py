@@ -16,7 +16,7 @@ from tagkit.inference.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.text.schemes import DISPLAY, has_spans
-from tagkit.wording import Message, clipped
+from tagkit.wording import Message, clipped, once
 
 NamedRuns = tuple[str, Sequence[Any]]  # a system, and its files, lists of records, or models
 
@@ -190,11 +190,4 @@ def _refuse_standard_input(gold: Any) -> None:
 
 def _noting_once(scoring: Scoring) -> Scoring:
     """The same, which says once what is so of each run: the gold file is read for each."""
-    said: set[str] = set()
-
-    def note_once(text: str) -> None:
-        if text not in said:
-            said.add(text)
-            scoring.note(text)
-
-    return replace(scoring, note=note_once)
+    return replace(scoring, note=once(scoring.note))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tagkit.inference.inputs import Input, lasting, words_of
+from tagkit.inference.inputs import Input, materialized, words_of
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
 
@@ -41,7 +41,7 @@ def windows_of(
     iterator = iter(inputs)
     while failure is None:
         try:
-            item = lasting(next(iterator))
+            item = materialized(next(iterator))
             size = _word_count(item, check)
         except StopIteration:
             break

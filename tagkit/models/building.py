@@ -15,7 +15,7 @@ from tagkit.nn.contextual import ContextualInput
 from tagkit.nn.embedding import (
     AffixEmbedding,
     CharEncoder,
-    LentVectors,
+    SharedVectors,
     TokenEmbedding,
     WordEmbedding,
 )
@@ -33,14 +33,14 @@ def build_others(config: Config, vocabulary: Vocabulary, first: TokenEmbedding) 
 
 
 def build_embedding(
-    config: Config, vocabulary: Vocabulary, lender: WordEmbedding | None = None
+    config: Config, vocabulary: Vocabulary, owner: WordEmbedding | None = None
 ) -> TokenEmbedding:
     """Embeddings of words, characters and feature columns, with fresh weights.
 
     Args:
         config: resolved.
         vocabulary: of the model.
-        lender: whose pretrained vectors these words have; None for vectors of their own.
+        owner: whose pretrained vectors these words have; None for vectors of their own.
     """
     # The order in which parts are built is the order in which weights are drawn: characters,
     # words, affixes, contextual states, features, encoder, heads. Another order would give other
@@ -62,8 +62,8 @@ def build_embedding(
             dim=embeddings.word_dim,
             vectors=len(vocabulary.vector_words),
         )
-        if lender is None
-        else LentVectors(lender=lender, dim=embeddings.word_dim)
+        if owner is None
+        else SharedVectors(owner=owner, dim=embeddings.word_dim)
     )
     words.dropout = embeddings.dropout
     # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.

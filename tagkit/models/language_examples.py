@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from tagkit.config import Config, fixed
 from tagkit.corpus.unit_lines import UnitLines
-from tagkit.features.unit_dropout import RecutText
+from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_stream import UnitStream, continuations_of, lines_of, streams_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.text_scoring import ids_of
@@ -14,7 +14,7 @@ from tagkit.text.records import Sentence
 
 def examples_of(
     config: Config, lines: Sequence[Sentence], vocabulary: Vocabulary
-) -> UnitStream | RecutText:
+) -> UnitStream | ResegmentedText:
     """The text, which with BPE-dropout is cut anew before each epoch."""
     dropout = config.data.bpe_dropout
     if not dropout:
@@ -26,7 +26,7 @@ def examples_of(
         found = text if seed is None else text.sampled(dropout, seed)
         return _stream_of(config, found, vocabulary)
 
-    return RecutText(cut)
+    return ResegmentedText(cut)
 
 
 def _stream_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitStream:

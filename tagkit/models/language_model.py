@@ -30,7 +30,7 @@ from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
 from tagkit.features.examples import Examples
 from tagkit.features.targets import Target
-from tagkit.features.unit_dropout import RecutText
+from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.unit_stream import UnitStream, steps_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
@@ -168,7 +168,7 @@ class LanguageTask(Task):
         vocabulary: Vocabulary,
         weights: Sequence[float] | None,
         beside: Mapping[str, Target] = MappingProxyType({}),
-    ) -> UnitStream | RecutText:
+    ) -> UnitStream | ResegmentedText:
         """The text as streams of segments, or as independent lines."""
         return examples_of(config, sentences, vocabulary)
 
@@ -176,8 +176,8 @@ class LanguageTask(Task):
         self, encoded: Examples, config: Config, generator: np.random.Generator
     ) -> list[list[Ids]]:
         """The next segment of each stream; lines at random where they are independent."""
-        if isinstance(encoded, RecutText):
-            encoded = encoded.cut_anew(int(generator.integers(2**63)))
+        if isinstance(encoded, ResegmentedText):
+            encoded = encoded.resegment(int(generator.integers(2**63)))
         assert isinstance(encoded, UnitStream)
         if encoded.streams is None:
             return super().batches(encoded, config, generator)

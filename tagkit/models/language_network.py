@@ -174,7 +174,7 @@ def tensors_of(state: State) -> tuple[Tensor, ...]:
 
 
 def mapped(state: State, change: Change) -> State:
-    """The state with each tensor changed."""
+    """Apply a function to each tensor of a state."""
     return change(state) if isinstance(state, Tensor) else tuple(map(change, state))
 
 

@@ -15,7 +15,6 @@ class ContextualInput(nn.Module):
         super().__init__()
         # No bias: padding stays zero, and the encoder's own bias serves.
         self.projection = nn.Linear(inputs, dim, bias=False) if dim else None
-        self.inputs = inputs
         self.outputs = dim or inputs
 
     def forward(self, states: Tensor) -> Tensor:

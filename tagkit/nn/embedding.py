@@ -102,26 +102,26 @@ class WordEmbedding(nn.Module):
         self.trained.weight[known] = 0
 
 
-class LentVectors(WordEmbedding):
+class SharedVectors(WordEmbedding):
     """The words of a further member of an ensemble, with the first one's pretrained vectors.
 
     These are in memory, and in a saved model, once.
     """
 
-    def __init__(self, *, lender: WordEmbedding, dim: int) -> None:
-        """As many words as those of `lender`."""
-        super().__init__(words=lender.trained.num_embeddings, dim=dim, vectors=0, by_row=False)
+    def __init__(self, *, owner: WordEmbedding, dim: int) -> None:
+        """As many words as those of `owner`."""
+        super().__init__(words=owner.trained.num_embeddings, dim=dim, vectors=0, by_row=False)
         del self.vectors
-        self._lender = (lender,)  # in a tuple it is no submodule
+        self._owner = (owner,)  # in a tuple it is no submodule
 
     @property
     def vectors(self) -> Tensor:  # type: ignore[override]
-        """(vectors + 1, dim) of the lender."""
-        return self._lender[0].vectors
+        """(vectors + 1, dim) of the owner."""
+        return self._owner[0].vectors
 
     @torch.no_grad()
     def place(self, vectors: Tensor, known: Tensor) -> None:
-        """Begin the trained vectors beside the lender's at zero."""
+        """Begin the trained vectors beside the owner's at zero."""
         self.trained.weight[known] = 0
 
 

@@ -9,7 +9,6 @@ the final name. Without the second one the rename itself may be lost.
 import errno
 import gzip
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -28,15 +27,13 @@ from tagkit.storage.places import (
     status,
 )
 from tagkit.storage.temporary import UNFINISHED, temporary_file
-from tagkit.wording import Message, Setting
+from tagkit.wording import LONE_SURROGATE, Message, Setting
 
 # Optional at the start of a file in UTF-8, as many programs of Windows write it.
 BYTE_ORDER_MARK = "\ufeff"
 PARTIAL = ".partial"  # ending of what was written before an error
 _LONGEST_NAME = 255  # bytes that file systems allow
 PACKED = ".gz"  # ending of the names of files that are written packed
-# Python stands lone surrogates for the bytes of a file name that is not UTF-8 (PEP 383).
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # O_EXCL: a file or a link that somebody else put at the temporary name is never opened.
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -70,7 +67,7 @@ def encoded(text: str, *, first: bool) -> bytes:
 
 def replace_lone_surrogates(text: str) -> str:
     """The text with U+FFFD in place of each byte of a file name that is not UTF-8."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
+    return LONE_SURROGATE.sub("\ufffd", text)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ In names of units each byte has a visible sign, as in GPT-2: "Ä " is a blank, "Ã
 
 import os
 import random
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,14 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tagkit.errors import ConfigError, shorten
 from tagkit.text.json_text import checked_strings
 from tagkit.text.units import Unit, Units
-from tagkit.wording import Setting
+from tagkit.wording import LONE_SURROGATE, Setting
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 BYTES = 256
 _MIN_COUNT = 2  # occurrences of a pair that is merged: what is seen once helps nobody
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _signs() -> tuple[str, ...]:
@@ -217,4 +215,4 @@ def _clean(line: str) -> str:
     """The line with U+FFFD for each lone half of a surrogate pair, which UTF-8 cannot write."""
     if line.isascii():
         return line
-    return _LONE_SURROGATE.sub("\ufffd", line)
+    return LONE_SURROGATE.sub("\ufffd", line)

@@ -38,16 +38,13 @@ from tagkit.models.tensor_file import (
     write_tensors,
 )
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
-from tagkit.training.damage import DAMAGE, in_words
+from tagkit.training.damage import DAMAGE, STATE_FILE, describe_damage
 from tagkit.wording import FORCE, Message
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
 FORMAT_VERSION = 2
-_TENSORS, _BEST_WEIGHTS, _STATE = CHECKPOINT_FILES = (
-    "tensors.safetensors",
-    "best.safetensors",
-    "state.json",
-)
+_TENSORS, _BEST_WEIGHTS = "tensors.safetensors", "best.safetensors"
+CHECKPOINT_FILES = (_TENSORS, _BEST_WEIGHTS, STATE_FILE)
 BEST = "best."  # prefix of the names of the best epoch's weights, which their file does not have
 # Smaller tensors are not worth a line in state.json.
 _MIN_SHARED_BYTES = 4096
@@ -121,7 +118,7 @@ def save_checkpoint(
                 "sha256": digests,
                 "body": body,
             }
-            (place / _STATE).write_text(json.dumps(record), encoding="utf-8")
+            (place / STATE_FILE).write_text(json.dumps(record), encoding="utf-8")
         # Old ones go after the new one is complete: on a full disk there is always one to resume
         # from. It needs room for one more than are kept.
         _prune(folder, keep, is_ours)
@@ -185,7 +182,7 @@ def newest_checkpoint(
                 check(checkpoint)
                 return checkpoint
         except DAMAGE as error:
-            problem = f"damaged ({in_words(error, _STATE)})"
+            problem = f"damaged ({describe_damage(error)})"
             damaged.append(f"{place.name}: {problem}")
             note(f"{place}: {problem}; it is skipped")
     if places and not sound:
@@ -213,7 +210,7 @@ def read_best_weights(place: Path, weights: Mapping[str, Tensor]) -> None:
             raise ValueError(f"{_BEST_WEIGHTS} was cut short or altered")
     except DAMAGE as error:
         raise CheckpointError(
-            f"{place}: damaged ({in_words(error, _STATE)}): expected the best epoch's weights; the "
+            f"{place}: damaged ({describe_damage(error)}): expected the best epoch's weights; the "
             "run cannot end with them"
         ) from None
 
@@ -246,9 +243,9 @@ def _read(place: Path) -> Checkpoint:
     body = record["body"]
     step, sound, state = body["step"], body["sound"], body["state"]
     if type(step) is not int or step != _number(place):
-        raise ValueError(f"{_STATE} has another step than its folder's name")
+        raise ValueError(f"{STATE_FILE} has another step than its folder's name")
     if not isinstance(sound, bool) or not isinstance(state, dict):
-        raise ValueError(f"{_STATE} holds no state of a run")
+        raise ValueError(f"{STATE_FILE} holds no state of a run")
     tensors: dict[str, Tensor] = {}
     files = _files_of(record)
     for name, digest in files.items():
@@ -264,17 +261,17 @@ def _read(place: Path) -> Checkpoint:
 
 def _record(place: Path) -> dict[str, Any]:
     """The content of state.json, whose own digest is right."""
-    record: dict[str, Any] = json.loads((place / _STATE).read_text(encoding="utf-8"))
+    record: dict[str, Any] = json.loads((place / STATE_FILE).read_text(encoding="utf-8"))
     version = record["format_version"]
     if type(version) is not int:  # isinstance would accept JSON's true as 1
-        raise ValueError(f"{_STATE} has no format version")
+        raise ValueError(f"{STATE_FILE} has no format version")
     if version > FORMAT_VERSION:
         raise CheckpointError(
             f"{place}: made by tagkit {_version(record)}; this is tagkit {__version__}. "
             "Upgrade tagkit to resume it"
         )
     if record["sha256"]["body"] != _digest(record["body"]):
-        raise ValueError(f"{_STATE} was altered")
+        raise ValueError(f"{STATE_FILE} was altered")
     return record
 
 
@@ -341,7 +338,7 @@ def _prune(folder: Path, keep: int, is_ours: Callable[[str], bool]) -> None:
     kept_sound = False
     for number, place in enumerate(_places(folder)):
         try:
-            record = json.loads((place / _STATE).read_text(encoding="utf-8"))
+            record = json.loads((place / STATE_FILE).read_text(encoding="utf-8"))
             sound = bool(record["body"]["sound"])
         except DAMAGE:
             sound = False

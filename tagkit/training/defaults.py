@@ -195,10 +195,18 @@ def choose_by_size(
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 
-def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") -> Chosen:
-    """Replace each "auto" of a language model by a number; arguments as of `choose_by_size`.
+def choose_for_text(config: Config, lines: int, units: int) -> Chosen:
+    """Replace each "auto" of a language model by a number.
 
     A batch is so many streams, each a stretch of the text, which is why a short text has few.
+
+    Args:
+        config: of the run.
+        lines: of the training text.
+        units: of the training text: characters, words or byte pairs, as `data.unit` says.
+
+    Raises:
+        ConfigError: `train.bptt` is 0, and the text is not read line by line.
     """
     train, data = config.train, config.data
     chosen: dict[str, Any] = {}

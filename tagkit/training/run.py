@@ -117,10 +117,10 @@ class Run:
             self.budget.count_step(seconds)
             if self.budget.steps >= COLD_STEPS and not self.budget.dev_s:
                 self._estimate_dev()
-            self.bend_schedule(plan)
+            self.fit_schedule_to_time(plan)
 
-    def bend_schedule(self, plan: EpochPlan) -> None:
-        """Tell the schedule how many steps fit into the time."""
+    def fit_schedule_to_time(self, plan: EpochPlan) -> None:
+        """Set the number of steps of the schedule to those that fit into the time limit."""
         budget, state = self.budget, self.state
         if not budget.is_limited:
             return

@@ -142,7 +142,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
             spans = sum(len(stretches(each.tags or ())) for each in corpus.train.sentences)
         chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut, spans, classes)
     else:
-        chosen = choose_for_text(config, len(sentences), tokens, unit)
+        chosen = choose_for_text(config, len(sentences), tokens)
     return Resolved(
         task=task,
         config=chosen.config,
@@ -295,7 +295,7 @@ def _unit_dropout(
 ) -> UnitDropout | None:
     """What cuts the words of training anew; None where they stay as they are."""
     dropout = config.data.bpe_dropout
-    # A text without labels is cut anew before each epoch, not in each batch (`RecutText`).
+    # A text without labels is cut anew before each epoch, not in each batch (`ResegmentedText`).
     if not dropout or not isinstance(encoded, Encoded):
         return None
     reads_chars = config.embeddings.char_cell != "none"

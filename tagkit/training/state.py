@@ -288,8 +288,8 @@ class RunState:
             if not unless_empty or any(bool(each.any()) for each in weights):
                 part.load_state_dict(own)
 
-    def agree(self) -> None:
-        """Take what the first process has fitted: their clocks may have decided differently."""
+    def broadcast_fitted(self) -> None:
+        """Give all processes what the first has fitted: their clocks may decide differently."""
         if self.processes.count > 1 and self.settings.max_minutes:
             found = {name: self.processes.gather(each)[0] for name, each in self._fitted().items()}
             self._take_fitted(found)

@@ -113,7 +113,7 @@ def training_loop(run: Run) -> Ending:
     while not (ending := run.ending()):
         model.train()
         plan = state.plan_epoch()
-        run.bend_schedule(plan)
+        run.fit_schedule_to_time(plan)
         # `position` is in the checkpoint: a resumed run may begin in the middle of an epoch.
         while state.position.done < len(plan.steps):
             began = time.perf_counter()
@@ -145,7 +145,7 @@ def training_loop(run: Run) -> Ending:
             if state.consecutive_nonfinite == MAX_NONFINITE:
                 run.roll_back()
                 plan = state.plan_epoch()  # of the checkpoint's epoch, perhaps an earlier one
-                run.bend_schedule(plan)
+                run.fit_schedule_to_time(plan)
                 continue
             listener.on_step(run.step_facts(len(plan.steps)))
             if state.position.done == len(plan.steps):
@@ -279,7 +279,7 @@ def train(
         identified = identity(prepared.config, digests, device.type, processes.count)
         state = RunState(prepared, processes, lambda text: logged.on_note(text))
         if not later:
-            state.agree()
+            state.broadcast_fitted()
         checkpoint = folder.open(identified, state.check, notes.append, resume=resume)
         processes.barrier()  # the first process has made the folder ready
         logged = folder.logged(listener)
@@ -298,7 +298,7 @@ def train(
             del checkpoint  # its tensors: as large as all that the run has in memory
             if later and not state.is_fitted:
                 fit(prepared, listener.on_fit)
-                state.agree()
+                state.broadcast_fitted()
             if begins:
                 run.checkpoint()  # of step 0, so that there is always one to go back to
             train_run = solve_readout if is_closed_form(prepared.config) else training_loop

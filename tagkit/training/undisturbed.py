@@ -13,7 +13,7 @@ from tagkit.training.callbacks import Listener
 
 
 class _Undisturbed:
-    """Calls a listener; whatever it draws, the next number is the one that was due."""
+    """Calls a listener, and restores torch's random state after each callback."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
@@ -33,5 +33,5 @@ class _Undisturbed:
 
 
 def undisturbed(listener: Listener) -> Listener:
-    """The listener, whose callbacks change no random number of the run."""
+    """Wrap a listener so that its callbacks leave torch's random state as it was."""
     return cast(Listener, _Undisturbed(listener))

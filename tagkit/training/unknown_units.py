@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tagkit.features.unit_dropout import RecutText
+from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_stream import UnitStream, places_of
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.text.records import Sentence
@@ -35,7 +35,7 @@ def unknown_units(prepared: Prepared) -> dict[str, UnknownUnits]:
     Train is there as ids already; the others are read once more.
     """
     encoded = prepared.encoded
-    stream = encoded.stream if isinstance(encoded, RecutText) else encoded
+    stream = encoded.stream if isinstance(encoded, ResegmentedText) else encoded
     assert isinstance(stream, UnitStream)  # of a language model
     corpus = prepared.corpus
     others = {"dev": corpus.dev, "test": corpus.test}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tagkit.cli.audit import _say_what_next
+from tagkit.cli.audit import _note_next_command
 from tagkit.cli.main import main
 
 SMALL = [
@@ -144,7 +144,7 @@ def test_the_next_command_is_of_the_same_task_and_columns(
 ) -> None:
     options = {"--task": "tag", "--train": "a b.conllu", "--dev": None, "--tag-column": "-1",
                "--set": ["x.y=1", "data.weights=w.jsonl"]}  # fmt: skip
-    _say_what_next(["w.jsonl", None], options)
+    _note_next_command(["w.jsonl", None], options)
     assert capsys.readouterr().err == (
         "written: w.jsonl\nNext: tagkit train --task tag --train 'a b.conllu' --tag-column=-1 "
         "--set x.y=1 --set data.weights=w.jsonl\n"

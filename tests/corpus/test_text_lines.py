@@ -46,7 +46,6 @@ def test_lines_are_those_that_are_not_blank_without_their_ends(
     assert list(lines.lines(1, 3)) == LINES[1:3]
     assert list(lines.lines(2, 2)) == []
     assert list(lines.documents) == [0, 2]
-    assert lines.path == str(tmp_path / "text")
     assert lines.digest == digest_of(tmp_path / "text")
 
 
@@ -74,7 +73,6 @@ def test_several_files_follow_each_other_and_each_begins_a_document(tmp_path: Pa
     assert list(lines.lines(1, 5)) == ["b", "c", "d", "a"]
     assert lines[4] == "a"
     assert list(lines.documents) == [0, 2, 3, 4]
-    assert lines.path == f"{one}, {two}, {one}"
     digests = [str(digest_of(Path(path))) for path in (one, two, one)]
     assert lines.digest == digest_of_bytes("".join(f"{each}\n" for each in digests).encode())
     assert lines.digest != TextLines([two, one, one]).digest

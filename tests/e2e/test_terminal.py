@@ -187,6 +187,6 @@ def test_a_bar_leaves_standard_output_alone(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stderr", screen.stream)
     monkeypatch.setattr(console, "_ERRORS", console._Errors())
     before = sys.stdout
-    with console.WithBar("trials", 3):
+    with console.ProgressBar("trials", 3):
         assert sys.stdout is before  # rich would send it to standard error
     assert "trials" in screen.close()

@@ -10,7 +10,7 @@ from vocabularies import NO_FEATURES
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import encode
 from tagkit.features.targets import Target
-from tagkit.features.unit_dropout import RecutText, UnitDropout
+from tagkit.features.unit_dropout import ResegmentedText, UnitDropout
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.unit_stream import UnitStream, streams_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
@@ -93,10 +93,10 @@ def test_a_text_is_cut_once_for_each_seed_and_read_as_it_was_cut_last() -> None:
         seeds.append(seed)
         return streams_of(np.arange(2, 8 + 2 * (seed or 0), dtype=np.int32), 2, 2)
 
-    found = RecutText(cut)
+    found = ResegmentedText(cut)
     for seed, units in ((None, 5), (3, 11), (3, 11), (1, 7)):
         if seed is not None:
-            assert found.cut_anew(seed) is found.stream
+            assert found.resegment(seed) is found.stream
         assert found.target_count == found.lengths.sum() == units
         assert len(found) == len(found.stream)
         batch, same = found.batch([0, len(found) - 1]), found.stream.batch([0, len(found) - 1])

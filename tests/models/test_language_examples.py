@@ -8,7 +8,7 @@ import pytest
 from tagkit.config import Config, load_config
 from tagkit.corpus.text_lines import TextLines
 from tagkit.corpus.unit_lines import UnitLines
-from tagkit.features.unit_dropout import RecutText
+from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_stream import UnitStream
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.language_model import LanguageTask
@@ -60,7 +60,7 @@ def test_each_epoch_has_units_of_its_own_which_follow_from_the_generator(
     pytest.importorskip("tokenizers")
     config, text, vocabulary = learnt_from(tmp_path, *CASES[case])
     encoded = TASK.encode(config, text, vocabulary, None)
-    assert isinstance(encoded, RecutText)
+    assert isinstance(encoded, ResegmentedText)
     # In evaluation and before the first epoch nothing is drawn.
     assert encoded.stream.ids.tolist() == ids_of(config, text, vocabulary).tolist()
     generator = np.random.default_rng(8)
@@ -97,7 +97,7 @@ def test_both_sides_of_a_pair_are_drawn_and_the_units_after_the_tab_count(tmp_pa
         drawn = [sides(line.words) for line in text.sampled(0.5, 1)]
         assert {pair[number] for pair in drawn} - {pair[number] for pair in whole}
     TASK.batches(encoded, config, np.random.default_rng(1))
-    assert isinstance(encoded, RecutText)
+    assert isinstance(encoded, ResegmentedText)
     ends = vocabulary.words.index(END) + RESERVED
     tab = vocabulary.words.index(DELIMITER) + RESERVED
     counted, counts = 0, False

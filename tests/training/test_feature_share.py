@@ -172,7 +172,7 @@ def test_processes_take_what_the_first_one_has_fitted(tmp_path: Path) -> None:
         return torch.stack((first[next(names)], tensor))
 
     processes = SimpleNamespace(count=2, rank=1, gather=gather)
-    RunState(prepared, cast(Processes, processes), print).agree()
+    RunState(prepared, cast(Processes, processes), print).broadcast_fitted()
     for name, tensor in crf.state_dict().items():
         assert torch.equal(tensor, first[name]), name
 

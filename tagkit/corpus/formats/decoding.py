@@ -6,7 +6,6 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 
 import codecs
 import gzip
-import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,10 +15,9 @@ from typing import BinaryIO
 from tagkit.errors import DataError, FileError, FormatError, shorten
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
-from tagkit.wording import Message, Setting, reason
+from tagkit.wording import LONE_SURROGATE, Message, Setting, reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
 _ENCODING = Setting("data.encoding")
 _NAME_IT = "Name the file's encoding with"
@@ -174,7 +172,7 @@ def read_lines(
             failure = _bad_byte(source, bad_line, offset + good, encoding, error)
         except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
             raise FileError(source, number, _not_in(encoding)) from None
-        if odd := may_be_half and _HALF_PAIR.search(text):
+        if odd := may_be_half and LONE_SURROGATE.search(text):
             at_line = number + text.count("\n", 0, odd.start())
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
             wrong = Setting("data.encoding", shorten(encoding)[1:-1])

@@ -93,7 +93,7 @@ class Source:
         except DataError as error:
             if sum(map(len, kept)) < enough:
                 raise
-            pieces = _failing(error)
+            pieces = _raising(error)
         self._pieces = chain(kept, pieces)
         return list(chain.from_iterable(kept))
 
@@ -150,8 +150,8 @@ class Source:
                 yield lines
 
 
-def _failing(error: DataError) -> Iterator[list[str]]:
-    """No lines, but an error."""
+def _raising(error: DataError) -> Iterator[list[str]]:
+    """Iterator that raises `error`."""
     yield from ()
     raise error
 

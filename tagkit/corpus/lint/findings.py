@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from tagkit.wording import plural
+from tagkit.wording import first_of, plural
 
 Severity = Literal["error", "warning", "note"]
 
@@ -103,6 +103,5 @@ class CheckReport:
 def shown_lines(lines: tuple[int, ...] | list[int], most: int = 5) -> str:
     """'line 7' or 'lines 7, 9, 12 and 30 more'."""
     lines = tuple(dict.fromkeys(lines))  # one line may have several odd characters
-    numbers = ", ".join(f"{line:,}" for line in lines[:most])
-    more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
-    return f"line{'s' if len(lines) > 1 else ''} {numbers}{more}"
+    numbers = first_of([f"{line:,}" for line in lines[:most]], len(lines))
+    return f"line{'s' if len(lines) > 1 else ''} {numbers}"

@@ -10,7 +10,7 @@ from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
 from tagkit.errors import shorten
-from tagkit.wording import Message, Setting, plural, shown_name
+from tagkit.wording import Message, Setting, first_of, plural, shown_name
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
@@ -113,8 +113,7 @@ def _unknown(
 
 def shown(labels: Sequence[str], counts: Counter[str]) -> str:
     """Labels with their counts, the first dozen."""
-    listing = ", ".join(
+    first = [
         f"{shown_name(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
-    )
-    more = len(labels) - _MOST_SHOWN
-    return f"{listing} and {more:,} more" if more > 0 else listing
+    ]
+    return first_of(first, len(labels))

@@ -8,7 +8,7 @@ from tagkit.corpus.lint.file_contents import ReadFile, line_of
 from tagkit.corpus.lint.findings import Finding
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.errors import shorten
-from tagkit.wording import plural, shown_name
+from tagkit.wording import first_of, plural, shown_name
 
 _SHARED = 0.01  # share of long sentences that are in train too, likewise
 _MANY = 0.02  # share of long sentences that are repeated, from which it is worth a warning
@@ -137,9 +137,8 @@ def _worst(several: dict[tuple[str, ...], Counter[str]]) -> str:
     """The words of which the rarer labels are many."""
     # By the number of examples beside the commonest label: those are either mistakes or hard.
     ordered = sorted(several.items(), key=lambda pair: max(pair[1].values()) - pair[1].total())
-    shown = ", ".join(_shown(words, counts) for words, counts in ordered[:_MOST_SHOWN])
-    more = len(several) - _MOST_SHOWN
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    shown = [_shown(words, counts) for words, counts in ordered[:_MOST_SHOWN]]
+    return first_of(shown, len(several))
 
 
 def _shown(words: tuple[str, ...], counts: Counter[str]) -> str:

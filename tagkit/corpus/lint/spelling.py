@@ -7,7 +7,7 @@ from itertools import combinations
 _SHORT = 5  # letters; shorter labels differ in one as a rule (NN, NNS)
 _RARE = 3  # examples that a slip of the pen may have
 _RARER = 4  # times as frequent must the other be
-_MOST = 1000  # labels; more are no set of labels, and their pairs too many to look at
+_MAX_LABELS = 1000  # labels; more are no set of labels, and their pairs too many to look at
 # Between digits a sign tells labels apart: 1.1 is not 11.
 _SIGNS = re.compile(r"(?<![0-9])[-_. ]+|[-_. ]+(?![0-9])")
 
@@ -25,7 +25,7 @@ def variants(counts: Counter[str], *, plain: bool) -> list[tuple[str, str]]:
     pairs = [(group[0], other) for form, group in by_form.items() if form for other in group[1:]]
     first_of = [group[0] for form, group in by_form.items() if len(form) >= _SHORT]
     # One letter apart is how parts of speech are made: NN and NNS, VBD and VBN.
-    if plain or len(first_of) > _MOST:
+    if plain or len(first_of) > _MAX_LABELS:
         return pairs
     for often, rare in combinations(first_of, 2):  # most_common() had them in this order
         if (

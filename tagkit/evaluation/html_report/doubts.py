@@ -15,7 +15,7 @@ from tagkit.html.elements import Child, element, joined, percent
 from tagkit.text.schemes import Stretch
 from tagkit.wording import plural
 
-_MOST = 50  # doubts on a page
+_MAX_DOUBTS = 50  # doubts on a page
 
 
 def draw_doubts(audit: Audit, palette: Palette) -> Markup:
@@ -30,9 +30,11 @@ def draw_doubts(audit: Audit, palette: Palette) -> Markup:
         note("No model was trained on the sentence that it contradicts. A person has to decide "
              "who is right."),
     ]  # fmt: skip
-    parts += [_drawn(number, each, palette) for number, each in enumerate(audit.doubts[:_MOST], 1)]
-    if len(audit.doubts) > _MOST:
-        parts.append(note(f"and {len(audit.doubts) - _MOST:,} more"))
+    parts += [
+        _drawn(number, each, palette) for number, each in enumerate(audit.doubts[:_MAX_DOUBTS], 1)
+    ]
+    if len(audit.doubts) > _MAX_DOUBTS:
+        parts.append(note(f"and {len(audit.doubts) - _MAX_DOUBTS:,} more"))
     return joined(parts)
 
 

@@ -57,7 +57,7 @@ def draw_errors(errors: ErrorReport, palette: Palette) -> Markup:
     pairs = {(gold, other): count for gold, other, count in errors.confusion}
     confused = confusion("Confusion of types", pairs, {}, unit="errors", none=NOTHING)
     side = joined([confused, _OF_NONE]) if pairs else None
-    worst = joined([types, left_out(len(ranked), MAX_ROWS)])
+    worst = joined([types, left_out(len(ranked))])
     gain = (
         f"{plural(errors.errors, 'error')}. The last column is how many points F1 would gain if "
         "all errors of a kind were mended and nothing else changed."

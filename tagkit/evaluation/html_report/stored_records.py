@@ -12,7 +12,7 @@ from tagkit.text.schemes import Stretch
 from tagkit.wording import reason
 
 _Record = TypeVar("_Record")
-_MOST = 10**12  # sentences of a corpus: far more than there are
+_MAX_SENTENCES = 10**12  # sentences of a corpus: far more than there are
 
 
 def read_curve(path: Path) -> LearningCurve:
@@ -49,7 +49,7 @@ def _points(found: Any) -> tuple[str, list[Point]]:
         Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
         for each in found["points"]
     ]
-    if not all(0 < each.sentences <= _MOST and 0 <= each.score <= 1 for each in points):
+    if not all(0 < each.sentences <= _MAX_SENTENCES and 0 <= each.score <= 1 for each in points):
         raise ValueError("a point is out of range")
     return str(found["measure"]), points
 

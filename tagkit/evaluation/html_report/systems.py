@@ -82,7 +82,7 @@ def _types(systems: Sequence[System]) -> Markup:
                 change = f"{100 * score.difference.difference:+.2f}"
                 row += [change, _p(score.difference.p_holm)]
         rows.append(row)
-    return joined([table("F1 by label, %", heads, rows), left_out(len(labels), MAX_ROWS)])
+    return joined([table("F1 by label, %", heads, rows), left_out(len(labels))])
 
 
 def _difference(found: Difference | None) -> list[str]:

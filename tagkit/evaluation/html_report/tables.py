@@ -18,9 +18,7 @@ _MAX_MATRIX = 18  # labels of a matrix; of more the pairs are listed
 _CONTEXT = 14  # words on either side of what an example is about
 
 
-def score_table(
-    caption: str, head: str, scores: Iterable[tuple[str, Score]], *, support: str = "gold"
-) -> Markup:
+def score_table(caption: str, head: str, scores: Iterable[tuple[str, Score]]) -> Markup:
     """Precision, recall and F1 of several rows, with a bar for F1."""
     rows = [
         (
@@ -33,8 +31,8 @@ def score_table(
         )
         for name, each in scores
     ]
-    heads = (head, "precision", "recall", "F1", "", support)
-    return joined([table(caption, heads, rows[:MAX_ROWS]), left_out(len(rows), MAX_ROWS)])
+    heads = (head, "precision", "recall", "F1", "", "gold")
+    return joined([table(caption, heads, rows[:MAX_ROWS]), left_out(len(rows))])
 
 
 def side_by_side(*parts: Child) -> Markup:
@@ -42,11 +40,11 @@ def side_by_side(*parts: Child) -> Markup:
     return element("div", *(element("div", part) for part in parts if part), class_="wide")
 
 
-def left_out(count: int, most: int) -> Markup | None:
-    """How many rows there are beyond those that are shown."""
-    return (
-        note(f"and {count - most:,} more, which the report as JSON has") if count > most else None
-    )
+def left_out(count: int) -> Markup | None:
+    """How many of so many rows there are beyond the `MAX_ROWS` that are shown."""
+    if count <= MAX_ROWS:
+        return None
+    return note(f"and {count - MAX_ROWS:,} more, which the report as JSON has")
 
 
 def note(*children: Child) -> Markup:
@@ -92,7 +90,7 @@ def confusion(
         ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
         rows = [(shown[gold], shown[other], count) for (gold, other), count in ranked[:MAX_ROWS]]
         found = table(caption, ("gold", "predicted", unit), rows, names=2)
-        return joined([found, left_out(len(ranked), MAX_ROWS)])
+        return joined([found, left_out(len(ranked))])
     most = max(counts.values(), default=1)
     head = joined(element("th", shown[label], scope="col", class_="number") for label in labels)
     body = joined(

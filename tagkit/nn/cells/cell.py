@@ -96,11 +96,6 @@ class Network(nn.Module):
         """
         raise NotImplementedError
 
-    def step(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """One step of `forward`: (batch, inputs) -> (batch, hidden) and the state after it."""
-        states, after = self(inputs.unsqueeze(1), state)
-        return states.squeeze(1), after
-
     def steps(self) -> Steps | None:
         """Its steps with its weights of now; None where the flow of information has no meaning."""
         return None

@@ -21,7 +21,15 @@ from torch import Tensor
 
 from tagkit.nn.crf.chain import Chain, check_tag_ids
 from tagkit.nn.crf.log_space import forward_backward, step_log_probs
-from tagkit.nn.crf.scaled import Array, Flags, Scaled, Scores, lost, scaled_backward, scaled_forward
+from tagkit.nn.crf.scaled import (
+    Array,
+    Flags,
+    Scaled,
+    Scores,
+    scaled_backward,
+    scaled_forward,
+    underflows,
+)
 
 _Ids = npt.NDArray[np.int64]
 # exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
@@ -174,7 +182,7 @@ def _scaled_factors(scaled: Scaled, tag_ids: _Ids, next_ids: _Ids) -> tuple[_Fac
         )
         safe = scaled.safe & np.isfinite(here).all(0)
         if scaled.steps.constrained:
-            safe &= ~lost(beta)
+            safe &= ~underflows(beta)
     return _Factors(here, taken, continued), safe
 
 

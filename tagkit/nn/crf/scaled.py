@@ -142,7 +142,7 @@ class Scores:
         return EmissionFactors(emitted.exp_().numpy(), highest.numpy(), spread, safe)
 
 
-def lost(probs: Array) -> Flags:
+def underflows(probs: Array) -> Flags:
     """(batch,) whether one of (time, batch, tags) is positive and so small that a step may lose it.
 
     Zeros are those of forbidden steps, and exact, as long as this has never been so.
@@ -244,7 +244,7 @@ def scaled_forward(scores: Scores) -> Scaled | None:
         safe &= divisors.min(0) >= math.exp(-SAFE_SPREAD)
         safe &= np.isfinite(log_total)
         if steps.constrained:
-            safe &= ~lost(alpha)
+            safe &= ~underflows(alpha)
             # The betas of tags that no path reaches are bounded by nothing: they count for nothing.
             emitted *= alpha != 0
     return Scaled(every, mask, whole, alpha, emitted, scale, last, steps, log_total, safe)

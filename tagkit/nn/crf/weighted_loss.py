@@ -29,7 +29,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.crf.chain import NEVER, Chain, check_tag_ids
 from tagkit.nn.crf.log_space import log_step
-from tagkit.nn.crf.scaled import Array, Flags, Scores, lost
+from tagkit.nn.crf.scaled import Array, Flags, Scores, underflows
 from tagkit.nn.padding import zero_padding
 
 
@@ -128,7 +128,7 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
         log_probs[1:] = np.where(mask[1:], np.log(taken) - np.log(left), 0)
         safe = factors.safe & np.isfinite(log_probs).all(0)
         if steps.constrained:
-            safe &= ~lost(beta)
+            safe &= ~underflows(beta)
             # No probability comes to a tag that no path leaves, so any divisor will do.
             beta[beta == 0] = 1
     return _Factors(gold, mask, beta, arriving, steps.stepped, first, log_probs, safe)

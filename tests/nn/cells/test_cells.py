@@ -88,8 +88,8 @@ def test_step_by_step_gives_the_states_of_the_whole_sequence(case: str) -> None:
     expected, last = network(inputs)
     state = None
     for t in range(9):
-        output, state = network.step(inputs[:, t], state)
-        torch.testing.assert_close(output, expected[:, t])
+        output, state = network(inputs[:, t : t + 1], state)
+        torch.testing.assert_close(output, expected[:, t : t + 1])
     assert state is not None
     for found, wanted in zip(state_tensors(state), state_tensors(last), strict=True):
         assert found.shape[:2] == (1, 2)  # the batch is axis 1, as a beam reorders it
