@@ -20,7 +20,8 @@ from tagkit.wording import Message, Setting, shown_name
 
 Place = tuple[int, int]
 
-_REMEDY = Message(
+_KEEP_ONE = "Keep one of each two"
+_CORRECT = Message(
     "Correct these spans, or let ",
     Setting("data.on_misaligned"),
     " (expand, shrink or drop) settle all that do not fall on token edges",
@@ -54,6 +55,7 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
             `reading.on_error` they are reported to it instead, and left out.
     """
     errors: list[FormatError] = []
+    some_overlap = some_are_misaligned = False
     for item in items:
         if isinstance(item, Sentence):
             yield item
@@ -69,6 +71,8 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         flat = [place for sentence in places for place in sentence]
         fitted = _fit(item, flat, reading.data.on_misaligned, bool(overlapping))
         errors += overlapping + fitted.errors
+        some_overlap |= bool(overlapping)
+        some_are_misaligned |= bool(fitted.errors)
         for problem in fitted.settled:
             reading.note(str(problem))
         yield from _cut(item, places, flat, fitted.spans)
@@ -76,7 +80,11 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         return
     # All at once: who has to correct a corpus wants to do so in one pass.
     if reading.on_error is None:
-        raise SpanErrors(errors, _REMEDY)
+        # data.on_misaligned has no effect on spans that overlap.
+        remedy = _CORRECT if some_are_misaligned else _KEEP_ONE
+        if some_are_misaligned and some_overlap:
+            remedy = Message(f"{_KEEP_ONE} that overlap. ", _CORRECT)
+        raise SpanErrors(errors, remedy)
     for error in errors:
         reading.on_error(error)
 
