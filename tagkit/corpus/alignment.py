@@ -8,18 +8,20 @@ these are taken.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.errors import FormatError, SpanErrors, shorten
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_document
 from tagkit.text.schemes import from_spans, to_spans
+from tagkit.text.span_cuts import divides_any
 from tagkit.text.tokenizer import TOKENIZERS
 from tagkit.wording import Message, Setting, shown_name
 
 Place = tuple[int, int]
 
-_REMEDY = Message(
+_KEEP_ONE = "Keep one of each two"
+_CORRECT = Message(
     "Correct these spans, or let ",
     Setting("data.on_misaligned"),
     " (expand, shrink or drop) settle all that do not fall on token edges",
@@ -53,6 +55,7 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
             `reading.on_error` they are reported to it instead, and left out.
     """
     errors: list[FormatError] = []
+    some_overlap = some_are_misaligned = False
     for item in items:
         if isinstance(item, Sentence):
             yield item
@@ -68,6 +71,8 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         flat = [place for sentence in places for place in sentence]
         fitted = _fit(item, flat, reading.data.on_misaligned, bool(overlapping))
         errors += overlapping + fitted.errors
+        some_overlap |= bool(overlapping)
+        some_are_misaligned |= bool(fitted.errors)
         for problem in fitted.settled:
             reading.note(str(problem))
         yield from _cut(item, places, flat, fitted.spans)
@@ -75,7 +80,11 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         return
     # All at once: who has to correct a corpus wants to do so in one pass.
     if reading.on_error is None:
-        raise SpanErrors(errors, _REMEDY)
+        # data.on_misaligned has no effect on spans that overlap.
+        remedy = _CORRECT if some_are_misaligned else _KEEP_ONE
+        if some_are_misaligned and some_overlap:
+            remedy = Message(f"{_KEEP_ONE} that overlap. ", _CORRECT)
+        raise SpanErrors(errors, remedy)
     for error in errors:
         reading.on_error(error)
 
@@ -120,37 +129,24 @@ def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[P
     whole = whole or bool(document.labels)
     if document.tokens is not None:
         return [list(document.tokens)] if document.tokens else []
-    inside = _inside(document.spans or ())
+    divides = divides_any((span.start, span.end) for span in document.spans or ())
     sentences: list[list[Place]] = []
-    for start, line in _lines(document.text, inside):
+    for start, line in _lines(document.text, divides):
         for found in TOKENIZERS[tokenizer](line):
             places = [(token.start + start, token.end + start) for token in found]
             # A tokenizer knows no spans, and may end a sentence after the "St." of "St. Gallen".
-            if sentences and (whole or inside(places[0][0])):
+            if sentences and (whole or divides(places[0][0])):
                 sentences[-1] += places
             else:
                 sentences.append(places)
     return sentences
 
 
-def _inside(spans: Sequence[TextSpan]) -> Callable[[int], bool]:
-    """A function that says whether a cut at an offset would divide a span."""
-    starts = [span.start for span in spans]
-    # Running maximum of the ends: spans that overlap are refused elsewhere, after this.
-    ends = list(accumulate((span.end for span in spans), max))
-
-    def parts(at: int) -> bool:
-        before = bisect_left(starts, at)  # spans that begin left of the cut
-        return before > 0 and ends[before - 1] > at
-
-    return parts
-
-
-def _lines(text: str, inside: Callable[[int], bool]) -> Iterator[tuple[int, str]]:
+def _lines(text: str, divides: Callable[[int], bool]) -> Iterator[tuple[int, str]]:
     """Lines with their offsets; one that ends inside a span is joined with the next."""
     start, end = 0, text.find("\n") + 1
     while end:
-        if not inside(end):
+        if not divides(end):
             yield start, text[start:end]
             start = end
         end = text.find("\n", end) + 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps, to_document, to_sentences
 from tagkit.corpus.answers import Answer, as_items, column_names, holds_sentences
-from tagkit.corpus.expected_labels import refuse_unread_columns
+from tagkit.corpus.expected_labels import other_column, refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
@@ -172,7 +172,26 @@ def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
     items = list(job.format.records(job.source, job.reading).items)
     if not items:
         raise DataError(f"{job.source.name}: holds nothing to convert")
+    _look_for_tags(job, items)
     yield from _pieces_of(job, items, converted)
+
+
+def _look_for_tags(job: _Job, items: Sequence[Item]) -> None:
+    """Look whether the tag column of CoNLL-U holds tags, where the target has a place for them.
+
+    Raises:
+        DataError: all of its cells are empty, and nobody named it: tags may be in another one.
+    """
+    data = job.reading.data
+    if job.format.name != CONLLU or job.target.holds not in ("tags", "spans"):
+        return
+    tags = {tag for item in items if isinstance(item, Sentence) for tag in item.tags or ()}
+    if tags != {"_"}:
+        return
+    problem = f"{job.source.name}: every tag is '_'"
+    if data.first_tag_column is None:
+        raise DataError(Message(problem, other_column(CONLLU, data)))
+    job.reading.note(f"{problem} in {data.first_tag_column}")
 
 
 def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterator[Piece]:

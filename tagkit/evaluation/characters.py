@@ -6,7 +6,7 @@ this text. So that scores and their averages are counted as those of tags are, t
 at the edges of the gold tokens and of the spans of both sides, which every span then falls on.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from tagkit.corpus.formats.options import Item
 from tagkit.errors import FormatError, SpanErrors, shorten
 from tagkit.text.records import Document, Sentence, Span, joined
 from tagkit.text.schemes import Stretch, from_spans
+from tagkit.text.span_cuts import divides_any
 
 _SHOWN = 40  # characters of a text that a message quotes
 SpansOf = Callable[[Sequence[str]], Iterable[Stretch]]  # of tags
@@ -246,9 +247,9 @@ def tags_by_characters(
     edges = sorted(cuts)
     unit = {at: index for index, at in enumerate(edges)}
     # No sequence ends inside a span, of whichever side it is.
-    inside = _inside(both)
+    divides = divides_any((start, end) for start, end, _ in both)
     begins = gold.starts if by_record else (*gold.starts, *tokens.sentences)
-    firsts = sorted({unit[at] for at in begins if by_record or not inside(at)} - {len(edges) - 1})
+    firsts = sorted({unit[at] for at in begins if by_record or not divides(at)} - {len(edges) - 1})
     ends = [*firsts[1:], len(edges) - 1]
     sequences = list(zip(firsts, ends, strict=True))
     ours, theirs = (
@@ -280,16 +281,3 @@ def _tags(spans: Iterable[Stretch], sequences: Iterable[tuple[int, int]], scheme
             here.append(Span(start - first, stop - first, label))
         found.append(from_spans(here, end - first, scheme))
     return found
-
-
-def _inside(spans: Sequence[Stretch]) -> Callable[[int], bool]:
-    """A function that says whether a place is inside a span, and not at its edge."""
-    ordered = sorted(spans)
-    starts = [start for start, _, _ in ordered]
-    ends = list(accumulate((end for _, end, _ in ordered), max))
-
-    def is_inside(at: int) -> bool:
-        before = bisect_left(starts, at)  # spans that begin left of it
-        return before > 0 and ends[before - 1] > at
-
-    return is_inside

@@ -60,6 +60,7 @@ _CLOSING = frozenset(
 # syntok decides on sentence ends by the letters of the words around: after a bracket or an
 # abbreviation, no sentence begins with a lower-case word such as this one.
 _ANY_WORD = "word"
+_ANY_SYMBOL = "\u2764"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,13 @@ def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[
             for token in found:
                 if token.value:
                     sentence += _skipped(text, position, token.offset)
-                    sentence += _units(text, token)
-                    position = sentence[-1].end
+                    before = sentence or (sentences[-1] if sentences else sentence)
+                    start = _behind_marks(text, token)
+                    if start > token.offset:
+                        first = before[-1].start
+                        before[-1] = Token(text[first:start], first, start)
+                    sentence += _units(text, token, start)
+                    position = (sentence or before)[-1].end
             if sentence:
                 sentences.append(sentence)
     rest = list(_skipped(text, position, len(text)))
@@ -182,16 +188,30 @@ def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[
     return sentences
 
 
-def _units(text: str, token: SyntokToken) -> Iterator[Token]:
-    """The token, or, of a run, one a letter."""
-    offset: int = token.offset
+def _behind_marks(text: str, token: SyntokToken) -> int:
+    """Where the token begins without marks of the character before it, such as an emoji.
+
+    In their place syntok saw letters or symbols, which it parts from a symbol before them.
+    """
+    start: int = token.offset
+    if text[start] < _FIRST_MARK or isinstance(token, _Run):  # whose letters have their marks
+        return start
+    if start == 0 or text[start - 1].isspace():  # marks of no character
+        return start
+    end = start + len(token.value)
+    while start < end and _is_mark(text[start]):
+        start += 1
+    return start
+
+
+def _units(text: str, token: SyntokToken, start: int) -> Iterator[Token]:
+    """The token from `start` on, if anything is left of it; of a run, one a letter."""
     # From the text itself, as syntok saw a copy without combining marks.
     if isinstance(token, _Run):
         for unit in _UNITS.finditer(token.text):
-            yield Token(unit.group(), offset + unit.start(), offset + unit.end())
-    else:
-        end = offset + len(token.value)
-        yield Token(text[offset:end], offset, end)
+            yield Token(unit.group(), start + unit.start(), start + unit.end())
+    elif start < (end := token.offset + len(token.value)):
+        yield Token(text[start:end], start, end)
 
 
 def split_at_blanks(text: str) -> list[list[Token]]:
@@ -213,19 +233,27 @@ def _shadow_of(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """The text with a letter in place of each combining mark, offset by offset.
+    """The text with another character in place of each combining mark, offset by offset.
 
     syntok splits a word before its accents and vowel signs, where they are characters of their own.
     """
     if not text or max(text) < _FIRST_MARK:
         return text
     chars: list[str] = []
+    in_word = False  # whether a letter or a digit stands between the last blank and here
     for char in text:
-        if unicodedata.category(char)[0] == "M" and chars:
+        if _is_mark(char) and chars:
+            # Behind the symbols at the end of a word a letter would make them a part of it.
+            is_symbol = in_word and not chars[-1].isalnum()
             # In the case of the letter before it: syntok looks at capitals.
-            char = "X" if chars[-1].isupper() else "x"
+            char = _ANY_SYMBOL if is_symbol else "X" if chars[-1].isupper() else "x"
         chars.append(char)
+        in_word = char.isalnum() or (in_word and not char.isspace() and char != "\u200b")
     return "".join(chars)
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
 
 
 def _skipped(text: str, start: int, end: int) -> Iterator[Token]:

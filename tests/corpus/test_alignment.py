@@ -118,7 +118,32 @@ def test_overlapping_and_nested_spans_are_refused_with_both_named(
     for how in ("error", "expand", "shrink", "drop"):
         with pytest.raises(SpanErrors) as caught:
             tagged(item, how)
-        assert str(caught.value).split("\n")[0] == message
+        assert str(caught.value).split("\n") == [message, "Keep one of each two"]
+
+
+CORRECT = (
+    "Correct these spans, or let data.on_misaligned (expand, shrink or drop) settle all that do not "
+    "fall on token edges"
+)
+
+
+@pytest.mark.parametrize(
+    ("spans", "remedy"),
+    [
+        ([(1, 3, "X")], CORRECT),
+        ([(4, 8, "X"), (4, 8, "Y")], "Keep one of each two"),
+        (
+            [(1, 3, "X"), (4, 8, "X"), (4, 8, "Y")],
+            f"Keep one of each two that overlap. {CORRECT}",
+        ),
+    ],
+)
+def test_the_remedy_is_that_of_the_spans_that_are_wrong(
+    spans: list[tuple[int, int, str]], remedy: str
+) -> None:
+    with pytest.raises(SpanErrors) as caught:
+        tagged(document(TEXT, *spans))
+    assert str(caught.value).split("\n")[-1] == remedy
 
 
 def test_somebody_who_listens_is_told_every_problem_and_nothing_is_raised() -> None:

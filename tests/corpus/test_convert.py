@@ -76,6 +76,31 @@ def test_columns_become_json_and_come_back(tmp_path: Path) -> None:
 MARKED = "a B-X\n\n-DOCSTART- O\n\nb O\n\nc O\n\n-DOCSTART- O\nd B-X\n"
 
 
+@pytest.mark.parametrize("target", ["columns", "jsonl-tokens", "jsonl-spans"])
+def test_conllu_without_tags_in_the_tag_column_is_refused_unless_it_is_named(
+    tmp_path: Path, target: str
+) -> None:
+    text, _ = convert(tmp_path, "in O\nOslo B-LOC\n", "conllu")
+    with pytest.raises(DataError) as caught:
+        convert(tmp_path, text, target, name="a.conllu")
+    assert str(caught.value) == (
+        f"{tmp_path}/a.conllu: every tag is '_' in UPOS. Name the column of the tags, for example "
+        "with data.tag_column=MISC.NER"
+    )
+    written, notes = convert(tmp_path, text, target, name="a.conllu", tag_column="MISC.NER")
+    assert "LOC" in written
+    assert not any("every tag" in note for note in notes)
+
+
+def test_conllu_without_tags_is_converted_where_no_tags_are_wanted(tmp_path: Path) -> None:
+    text = "1\tOslo" + "\t_" * 8 + "\n\n"
+    assert convert(tmp_path, text, "conllu", name="a.conllu") == (text, [])
+    assert convert(tmp_path, text, "text", name="a.conllu")[0] == "Oslo\n"
+    written, notes = convert(tmp_path, text, "columns", name="a.conllu", tag_column="XPOS")
+    assert written == "Oslo\t_\n\n"
+    assert "a.conllu: every tag is '_' in XPOS" in notes
+
+
 def test_marks_of_documents_stay_between_columns_and_conllu(tmp_path: Path) -> None:
     conllu, _ = convert(tmp_path, MARKED, "conllu")
     lines = [line for line in conllu.split("\n") if line]

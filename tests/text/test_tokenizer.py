@@ -119,6 +119,42 @@ def test_combining_marks_stay_with_their_letters(text: str, words: list[str]) ->
     assert [token.text for sentence in tokenize(text) for token in sentence] == words
 
 
+@pytest.mark.parametrize("name", ["multilingual", "syntok"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I \u2764\ufe0f you", ["I", "\u2764\ufe0f", "you"]),
+        ("\u2600\ufe0f", ["\u2600\ufe0f"]),
+        ("sun \u2600\ufe0f.", ["sun", "\u2600\ufe0f", "."]),
+        ("Oslo\u2764\ufe0f!", ["Oslo", "\u2764\ufe0f", "!"]),
+        ("\u2764\ufe0f\u2764\ufe0f", ["\u2764\ufe0f", "\u2764\ufe0f"]),
+        ("\u2764\ufe0fOslo", ["\u2764\ufe0f", "Oslo"]),
+        ("\u2764\ufe0foslo", ["\u2764\ufe0f", "oslo"]),
+        ("No!\u20e3", ["No", "!\u20e3"]),
+        ("I\u2764\ufe0fyou", ["I\u2764\ufe0fyou"]),
+        ("\u2764\ufe0fa\u2764\ufe0f", ["\u2764\ufe0f", "a", "\u2764\ufe0f"]),
+        ("x-\u0301 a \u0301b", ["x", "-\u0301", "a", "\u0301b"]),
+    ],
+)
+def test_marks_stay_with_a_symbol_too(name: str, text: str, words: list[str]) -> None:
+    tokens = [token for sentence in TOKENIZERS[name](text) for token in sentence]
+    assert [token.text for token in tokens] == words
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["\u2764\ufe0f", "\u2600\ufe0f", "(\u0301", ".\ufe0f", "1\u20e3", "\u3002\u0301"]
+        )
+        | st.sampled_from(["a", "B", " ", "!", "\u6211", "don't", "-", "...", "\u2764"])
+    ).map("".join)
+)
+def test_no_token_begins_with_a_mark_of_the_character_before_it(text: str) -> None:
+    edges = {cluster.start() for cluster in regex.finditer(r"\X", text)}
+    for split in (tokenize, split_multilingual):
+        assert all(token.start in edges for sentence in split(text) for token in sentence)
+
+
 # Scripts with and without blanks, their marks and ends, and what joins and modifies.
 mixed = st.text(
     alphabet="aB1.' !?()\n我是学。！？「」、，（）ーァアｱﾞ々〆ก\u0e31\u0e33เ๑ក្ខែ។က\u1039န်ာ။ກ\u0eb3"
