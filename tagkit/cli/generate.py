@@ -87,8 +87,8 @@ def generate_command(
     top_p: Annotated[
         float | None,
         typer.Option(
-            max=1,
-            help="Sample from the most probable units, as few as together have probability P.",
+            help="Sample from the most probable units, as few as together have probability P, "
+            "above 0 and at most 1.",
             metavar="P",
             show_default="all",
         ),
