@@ -21,6 +21,7 @@ from tagkit.cli.options import (
     tag_columns,
 )
 from tagkit.cli.refusals import refuse
+from tagkit.errors import DataError
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
@@ -270,8 +271,11 @@ def eval_command(
         predictor = load(models[0], device)
         if not predictor.task.annotates:
             of_labels |= {"--html": html is not None}
-            refuse(of_labels, "is for labels, and a language model predicts none")
-            refuse({"--batch-size": batch_size is not None}, "has no effect on a language model")
+            for option, is_given in of_labels.items():
+                if is_given:  # as --strict: what the model is, the command line does not show
+                    raise DataError(f"this is a language model: {option} is for labels")
+            if batch_size is not None:
+                raise DataError("--batch-size has no effect on a language model")
     report = scoring.report(
         corpus,
         pred[0] if pred else None,

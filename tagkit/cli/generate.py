@@ -87,8 +87,8 @@ def generate_command(
     top_p: Annotated[
         float | None,
         typer.Option(
-            max=1,
-            help="Sample from the most probable units, as few as together have probability P.",
+            help="Sample from the most probable units, as few as together have probability P, "
+            "above 0 and at most 1.",
             metavar="P",
             show_default="all",
         ),
@@ -195,9 +195,10 @@ def _generate(
     reader: "LanguageModelReader", prompt: str, options: "GenerationOptions", *, as_json: bool
 ) -> None:
     """Print texts, each after the prompt that it continues, as they are generated."""
-    from tagkit.inference.generation import stream_texts
+    from tagkit.inference.generation import stream_texts, whole_prompt
     from tagkit.storage import open_output
 
+    shown = whole_prompt(reader, prompt)
     with open_output(None) as write:
         begins = True
         for piece in stream_texts(reader, prompt, options):
@@ -206,7 +207,7 @@ def _generate(
                     facts = {"sample": piece.sample + 1, "prompt": prompt, **piece.done.to_dict()}
                     write(to_json({**facts, "perplexity": piece.done.perplexity}) + "\n")
                 continue
-            text = (prompt if begins else "") + piece.text + ("\n" if piece.done else "")
+            text = (shown if begins else "") + piece.text + ("\n" if piece.done else "")
             write(_shown(text))
             begins = piece.done is not None
 

@@ -70,7 +70,9 @@ def _remedy(source: Source, format: Format, kinds: LabelKinds) -> Message:
     if kinds.tags and not kinds.classes and format.holds == "text" and not source.is_folder():
         # A column file with one broken line may look like raw text.
         columns = Setting("data.format", "columns")
-        return Message(columns, " names the first line that does not fit; ", remedy)
+        remedy = Message(columns, " names the first line that does not fit; ", remedy)
+    if format.holds == "text":
+        return Message(Setting("task", "language-model"), " trains on plain text; ", remedy)
     return remedy
 
 

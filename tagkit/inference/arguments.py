@@ -130,6 +130,7 @@ def check_annotates(task: Task, config: Config) -> None:
         commands = (
             "tagkit predict continues prefixes, and tagkit eval scores pairs"
             if config.data.pairs
-            else "tagkit generate continues a text, and tagkit eval scores one"
+            else "tagkit generate continues a text, and tagkit eval scores one (in Python, "
+            "tagkit.load_language_model loads it, and tagkit.evaluate scores a text)"
         )
         raise DataError(f"this is a language model, which annotates nothing: {commands}")

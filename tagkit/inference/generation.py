@@ -17,7 +17,7 @@ from tagkit.nn.generation.generate import Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import Record
-from tagkit.text.pairs import prefix_problem
+from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.wording import Message, Setting, plural
 
 
@@ -92,17 +92,34 @@ def stream_texts(
     """
     check_options(options)
     ending = _ending(reader, options.end)
-    units = reader.cut(prompt)
+    units = reader.cut(whole_prompt(reader, prompt))
     if not reader.spans_lines and reader.end in units:
         raise DataError(
             "expected a prompt of one line, as the model reads each line by itself, found "
             f"{plural(units.count(reader.end) + 1, 'line')}"
         )
-    if reader.delimiter is not None and (problem := prefix_problem(prompt)):
-        raise DataError(problem)
     start, state = _read_prompt(reader, units)
     run = _beam if options.beam else _sample
     return run(reader, units, start, state, ending, options)
+
+
+def whole_prompt(reader: LanguageModelReader, prompt: str) -> str:
+    """The prompt as the model reads it: with a tab where it has learnt continuations alone.
+
+    Raises:
+        DataError: the model has learnt pairs, and the prompt does not begin one that it continues.
+    """
+    if reader.delimiter is None:
+        return prompt
+    if problem := prefix_problem(prompt):
+        raise DataError(problem)
+    if reader.counts_prefix:
+        return prompt
+    if not prompt.strip():  # it has not learnt how a prefix begins
+        raise DataError(
+            "expected a prompt, as the model has learnt to continue a prefix, found an empty one"
+        )
+    return prompt if DELIMITER in prompt else prompt + DELIMITER
 
 
 def _ending(reader: LanguageModelReader, end: Ended | None) -> Ending:

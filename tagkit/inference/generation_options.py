@@ -20,7 +20,11 @@ _NUMBERS: dict[Setting, tuple[Callable[[float], bool], str]] = {
         lambda value: 0 < value < math.inf, "a finite number above 0",
     ),
     Setting("length_penalty"): (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
-    Setting("seed"): (lambda value: math.isfinite(value) and value == int(value), "a whole number"),
+    # As train.seed.
+    Setting("seed"): (
+        lambda value: 0 <= value < 2**63 and value == int(value),
+        "a whole number, at least 0 and below 2**63",
+    ),
 }  # fmt: skip
 _OF_SAMPLING = (Setting("temperature"), Setting("top_k"), Setting("top_p"), Setting("seed"))
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Column
 from tagkit.corpus.files import data_options, path_text
@@ -17,6 +17,9 @@ from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.text.schemes import DISPLAY, has_spans
 from tagkit.wording import Message, clipped, once
+
+if TYPE_CHECKING:  # its module imports torch
+    from tagkit.inference.predictor import Predictor
 
 NamedRuns = tuple[str, Sequence[Any]]  # a system, and its files, lists of records, or models
 
@@ -143,20 +146,36 @@ def compare_models(
     def reports(system: str, runs: Sequence[Any]) -> Iterator[tuple[str, Report]]:
         for run in runs:
             if isinstance(run, Predictor):
-                yield system, scoring.report(gold, None, run, keep=True)
+                yield system, scoring.report(gold, None, _labelling(run, system), keep=True)
                 continue
             for folder in folders(run):
                 try:
                     # No variable holds the model: it would be there while the next one is loaded.
-                    found = scoring.report(gold, None, load(folder, device), keep=True)
+                    found = scoring.report(gold, None, _labelling(load(folder, device), folder),
+                                           keep=True)  # fmt: skip
                 except SchemeError as error:
                     raise DataError(_of_other_tags(str(folder), error)) from None
                 except DataError as error:
-                    error.add_line(f"That is of the model {folder}.")
+                    if not str(error).startswith(f"{folder} "):
+                        error.add_line(f"That is of the model {folder}.")
                     raise
                 yield str(folder), found
 
     return compare_systems((name, reports(name, runs)) for name, runs in systems)
+
+
+def _labelling(model: "Predictor", name: str | Path) -> "Predictor":
+    """The model.
+
+    Raises:
+        DataError: it predicts no labels.
+    """
+    if not model.task.annotates:
+        raise DataError(
+            f"{name} is a language model, which has no labels to compare: score each such model by "
+            "itself (tagkit eval MODEL FILE), and compare the bits per character"
+        )
+    return model
 
 
 def _of_other_tags(model: str, error: SchemeError) -> str:

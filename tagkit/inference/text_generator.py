@@ -47,7 +47,8 @@ class TextGenerator:
         """Generate texts that continue a prompt, as `tagkit generate` does.
 
         Args:
-            prompt: text to continue; the texts do not repeat it.
+            prompt: text to continue; the texts do not repeat it. A model that has learnt the
+                continuations of pairs reads a tab behind a prompt without one.
             options: fields of `GenerationOptions`, such as samples, temperature, beam or seed.
 
         Returns:

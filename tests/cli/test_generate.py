@@ -190,6 +190,8 @@ def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
     ("arguments", "error"),
     [
         ("--top-p 0", "--top-p: expected a number above 0 and at most 1, found 0.0"),
+        ("--top-p 1.5", "--top-p: expected a number above 0 and at most 1, found 1.5"),
+        ("--seed -1", "--seed: expected a whole number, at least 0 and below 2**63, found -1"),
         ("--repetition-penalty -1",
          "--repetition-penalty: expected a finite number above 0, found -1.0"),
         ("--temperature inf", "--temperature: expected a finite number, at least 0, found inf"),

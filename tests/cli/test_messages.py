@@ -122,8 +122,11 @@ def test_notes_and_findings_name_flags_as_errors_do(tmp_path: Path, run: Run) ->
     assert code == 1
     assert (
         f"error:   {texts}: holds no tags, spans or classes, without which only a language model "
-        "can be trained: it is read as text (--input-format chooses another format)"
+        "can be trained: it is read as text (--input-format text is for the text of a language "
+        "model; --input-format chooses another format)"
     ) in out
+    code, out, _ = run("check", texts, "--input-format", "text")
+    assert (code, "error" in out, "verdict: 1 note: fit to train on\n" in out) == (0, False, True)
 
 
 def texts_of(module: Path) -> Iterator[tuple[int, str]]:

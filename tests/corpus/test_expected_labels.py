@@ -43,6 +43,15 @@ def test_what_a_model_is_not_for_is_refused_with_a_model_that_is(tmp_path: Path)
         "(read as text). Name a file with tags; data.format chooses another format"
     )
     # A run may have another task.
+    assert refusal(raw, TAGS).endswith(
+        "found raw text, a line a text (read as text; task=language-model trains on plain text; "
+        "data.format=columns names the first line that does not fit; data.format chooses another "
+        "format)"
+    )
+    assert refusal(raw, CLASSES).endswith(
+        "(read as text; task=language-model trains on plain text; data.format chooses another "
+        "format)"
+    )
     assert "task=classify trains on classes" in refusal(table, TAGS)
 
 

@@ -89,7 +89,8 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
     assert refused.code == 1
     assert refused.err == (
         "error: this is a language model, which annotates nothing: tagkit generate continues a "
-        "text, and tagkit eval scores one\n"
+        "text, and tagkit eval scores one (in Python, tagkit.load_language_model loads it, and "
+        "tagkit.evaluate scores a text)\n"
     )
 
 
@@ -118,10 +119,9 @@ def test_an_analysis_of_labels_is_refused_by_its_name(
     folder: Path, program: Program, option: str
 ) -> None:
     found = program("eval", folder / "model", folder / "test.txt", *option.split())
-    assert (found.code, found.out) == (2, "")
+    assert (found.code, found.out) == (1, "")
     flag = option.split()[0]
-    expected = f"Error: Invalid value: {flag} is for labels, and a language model predicts none"
-    assert " ".join(found.err.split()).endswith(expected)
+    assert found.err == f"error: this is a language model: {flag} is for labels\n"
 
 
 def test_several_language_models_and_a_benchmark_are_refused(
@@ -129,8 +129,8 @@ def test_several_language_models_and_a_benchmark_are_refused(
 ) -> None:
     model, text = folder / "model", folder / "test.txt"
     assert program("eval", model, model, text).err == (
-        "error: this is a language model, which predicts no labels: there are no analyses, "
-        f"comparisons or pages of its scores\nerror: That is of the model {model}.\n"
+        f"error: {model} is a language model, which has no labels to compare: score each such "
+        "model by itself (tagkit eval MODEL FILE), and compare the bits per character\n"
     )
     # A second text is taken for a model.
     assert program("eval", model, text, text).err == (

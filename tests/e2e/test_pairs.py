@@ -83,9 +83,15 @@ def test_predict_writes_pairs_that_are_those_of_the_corpus(folder: Path, program
     assert json.loads(rows[0])["continuation"] == "cows eat grass"
     short = program("predict", model, "--max-units", "2", stdin=b"old cows\n")
     assert short.out == "old cows\tcows eat\n"
-    # The delimiter is a unit as all others to a prompt.
-    prompt = program("generate", model, "--greedy", "--prompt", "old bees\t")
-    assert prompt.out == "old bees\tbees eat nectar\n"
+    # The model has learnt what follows a tab: it is there whether a prompt ends with it or not.
+    for given in ("old bees\t", "old bees"):
+        prompt = ["--greedy", "--prompt", given]
+        assert program("generate", model, *prompt).out == "old bees\tbees eat nectar\n"
+        found = json.loads(program("generate", model, *prompt, "--json").out)
+        assert (found["prompt"], found["text"]) == (given, "bees eat nectar")
+    empty = program("generate", model)
+    assert (empty.code, empty.out) == (1, "")
+    assert empty.err.endswith("to continue a prefix, found an empty one\n")
 
 
 def test_bad_lines_of_prediction_end_it_or_are_left_out(folder: Path, program: Program) -> None:

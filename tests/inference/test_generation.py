@@ -15,6 +15,7 @@ from tagkit.inference.generation import (
     in_order,
     perplexity,
     stream_texts,
+    whole_prompt,
 )
 from tagkit.inference.generation_options import GenerationOptions
 
@@ -220,6 +221,26 @@ def test_a_model_of_pairs_refuses_a_prompt_of_two_tabs() -> None:
         "expected a prefix, or a prefix and a continuation with one tab between them, found 2: "
         r"'the\tcat\tsat'"
     )
+
+
+def test_a_model_of_continuations_reads_a_tab_behind_a_prompt_that_has_none() -> None:
+    reader = ToyReader("ab\tcd\n" * 3, "character", spans_lines=False)
+    reader.delimiter = reader.number["\t"]
+    (free,) = generated(reader, "ab", greedy=True)
+    assert free.text == "\tcd"  # a model of whole pairs writes the tab itself
+    reader.counts_prefix = False
+    assert whole_prompt(reader, "ab") == whole_prompt(reader, "ab\t") == "ab\t"
+    assert whole_prompt(reader, "ab\tc") == "ab\tc"
+    for prompt, text in (("ab", "cd"), ("ab\t", "cd"), ("ab\tc", "d")):
+        for options in ({"greedy": True}, {"beam": 2}):
+            (found,) = generated(reader, prompt, **options)
+            assert found.text == text
+    for blank in ("", "  "):
+        with pytest.raises(DataError) as caught:
+            generated(reader, blank)
+        assert str(caught.value) == (
+            "expected a prompt, as the model has learnt to continue a prefix, found an empty one"
+        )
 
 
 def test_perplexity_of_what_is_impossible_is_infinite() -> None:

@@ -7,11 +7,14 @@ import pytest
 from tagkit.errors import DataError
 from tagkit.inference.generation_options import GenerationOptions, options_of, without_effect
 
+SEED = "expected a whole number, at least 0 and below 2**63"
+
 
 def test_what_is_given_stands_and_all_else_has_its_default() -> None:
     assert options_of({}) == GenerationOptions()
     given = {"samples": 2, "temperature": 0.5, "end": "length", "greedy": False, "beam": 0}
     assert options_of(given) == GenerationOptions(samples=2, temperature=0.5, end="length")
+    assert options_of({"seed": 2**63 - 1}).seed == 2**63 - 1
     assert options_of({"beam": 4, "length_penalty": 2}).length_penalty == 2
 
 
@@ -21,9 +24,11 @@ def test_what_is_given_stands_and_all_else_has_its_default() -> None:
         ({"temperature": "1"}, "temperature: expected a finite number, at least 0, found '1'"),
         ({"temperature": True}, "temperature: expected a finite number, at least 0, found True"),
         ({"top_p": None}, "top_p: expected a number above 0 and at most 1, found None"),
-        ({"seed": 1.5}, "seed: expected a whole number, found 1.5"),
-        ({"seed": "a"}, "seed: expected a whole number, found 'a'"),
-        ({"seed": float("inf")}, "seed: expected a whole number, found inf"),
+        ({"seed": 1.5}, f"seed: {SEED}, found 1.5"),
+        ({"seed": "a"}, f"seed: {SEED}, found 'a'"),
+        ({"seed": float("inf")}, f"seed: {SEED}, found inf"),
+        ({"seed": -1}, f"seed: {SEED}, found -1"),
+        ({"seed": 2**63}, f"seed: {SEED}, found {2**63}"),
         ({"top_k": -1}, "top_k: expected a whole number, at least 0, found -1"),
         ({"end": "stop"}, "end: expected symbol or halt or length, found 'stop'"),
     ],

@@ -30,6 +30,7 @@ from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.schemes import DISPLAY
 from tagkit.wording import Message, Setting, clipped
 
+TEXT = "text"  # the format of plain lines
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -86,9 +87,7 @@ def check_files(
         if read.recognised and (read.sentences or read.errors):
             note(read.recognised)
     findings = [
-        finding
-        for place, read in enumerate(reads)
-        for finding in _of_one(read, place == 0, data.encoding)
+        finding for place, read in enumerate(reads) for finding in _of_one(read, place == 0, data)
     ]
     findings += _of_several(reads)
     for place, columns in enumerate(further):
@@ -130,7 +129,7 @@ def _further_columns(read: ReadFile, data: DataConfig) -> list[tuple[Column, Rea
     ]
 
 
-def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
+def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Finding]:
     for error in read.errors:
         yield _unreadable(read.path, error)
     if read.refusal is not None:
@@ -141,13 +140,7 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
         yield _of_reader(read.path, note)
     if read.sentences:
         if read.scheme is None:
-            message = Message(
-                "holds no tags, spans or classes, without which only a language model can be "
-                f"trained: it is read as {read.format.name} (",
-                Setting("data.format"),
-                " chooses another format)",
-            )
-            yield Finding("error", "no-labels", read.path, message)
+            yield _without_labels(read, is_asked=data.format == TEXT)
         # From the labels to the sentences to the words: the order in which people correct a corpus.
         yield from check_tags(read)
         yield from check_labels(read, is_train)
@@ -159,7 +152,22 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
         if read.format.is_grid:
             yield from check_lines(read.path, read.line_ends, read.facts)
         if read.sentences:
-            yield from check_encoding(read.path, encoding, read.facts)
+            yield from check_encoding(read.path, data.encoding, read.facts)
+
+
+def _without_labels(read: ReadFile, *, is_asked: bool) -> Finding:
+    """A corpus of no labels: an error, unless it was named as plain text, as that is."""
+    holds = "holds no tags, spans or classes, without which only a language model can be trained"
+    if is_asked:
+        return Finding("note", "no-labels", read.path, holds)
+    message = Message(
+        f"{holds}: it is read as {read.format.name} (",
+        Setting("data.format", TEXT),
+        " is for the text of a language model; ",
+        Setting("data.format"),
+        " chooses another format)",
+    )
+    return Finding("error", "no-labels", read.path, message)
 
 
 def _of_reader(path: str, note: str) -> Finding:

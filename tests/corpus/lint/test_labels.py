@@ -52,6 +52,21 @@ def test_a_corpus_from_which_nothing_can_be_learnt_is_an_error(
     assert [f.severity for f in report.findings if f.kind == kind] == [severity]
 
 
+def test_what_is_named_as_plain_text_has_no_labels_without_an_error(tmp_path: Path) -> None:
+    text = "just a text\nof two lines and more\n"
+    holds = "holds no tags, spans or classes, without which only a language model can be trained"
+    report = check(tmp_path, {"train.txt": text, "dev.txt": text * 2}, format="text")
+    assert told(report, "no-labels", tmp_path) == [("note", holds, ())] * 2
+    assert report.errors == 0
+    assert report.verdict.endswith(": fit to train on")
+    assert told(check(tmp_path, {"train.txt": text}), "no-labels", tmp_path) == [
+        ("error", f"{holds}: it is read as text (data.format=text is for the text of a language "
+         "model; data.format chooses another format)", ()),
+    ]  # fmt: skip
+    pairs = check(tmp_path, {"pairs.txt": "a b\tA B\nc d\tC D\n"}, format="text")
+    assert [f.severity for f in pairs.findings if f.kind == "no-labels"] == ["note"]
+
+
 def test_one_class_alone_is_an_error_in_train_and_a_warning_elsewhere(tmp_path: Path) -> None:
     files = {"train.tsv": "a\tx y\na\tz\n", "test.tsv": "a\tw\na\tv\n"}
     report = check(tmp_path, files)
