@@ -122,8 +122,8 @@ def test_overlapping_and_nested_spans_are_refused_with_both_named(
 
 
 CORRECT = (
-    "Correct these spans, or let data.on_misaligned (expand, shrink or drop) settle all that do not "
-    "fall on token edges"
+    "Correct these spans, or let data.on_misaligned (expand, shrink or drop) settle all that do "
+    "not fall on token edges"
 )
 
 
