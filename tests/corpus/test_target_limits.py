@@ -72,7 +72,7 @@ def test_of_conllu_the_comments_that_are_kept_and_the_ids_that_are_not_are_named
 
 
 def test_without_ids_none_is_said_to_be_kept_or_left_out(tmp_path: Path) -> None:
-    line = "1\tOslo\t_" + "\t_" * 7
+    line = "1\tOslo\t_\tPROPN" + "\t_" * 6
     for target in ("columns", "jsonl-tokens"):
         assert converted(tmp_path, f"{line}\n\n", target, "a.conllu")[0] == (
             "of CoNLL-U, words and tags are taken: other columns and comments are left out, "
