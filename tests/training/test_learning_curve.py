@@ -204,7 +204,7 @@ def test_a_curve_that_is_stopped_goes_on_with_the_step_that_follows(
         "it again"
     )
     again = Recorder()
-    curve = learning_curve(settings(tmp_path), SIZES, again, resume=True)
+    curve = learning_curve(settings(tmp_path), SIZES, listener=again, resume=True)
     assert curve == measured[1]
     assert again.trainings == [(40, 1), (80, 1)]
     assert not (tmp_path / "curve" / "size-40-seed-1").exists()
