@@ -26,7 +26,7 @@ from tagkit.evaluation.class_report import (
     with_judged,
 )
 from tagkit.evaluation.compare_columns import compare_columns
-from tagkit.evaluation.file_pairs import both_files
+from tagkit.evaluation.file_pairs import both_files, naming_predicted_column
 from tagkit.evaluation.judged_files import judged_labels
 from tagkit.evaluation.labelled import (
     Labelled,
@@ -102,15 +102,19 @@ def compare_files(
         )
     keep_labels = keep_labels or need_labels(Kind.SPANS, Kind.TOKENS)
     if predicted_file is None:
-        return compare_columns(gold_file, data, pred_column, strict, note, keep_labels=keep_labels)
+        with naming_predicted_column(None):
+            return compare_columns(
+                gold_file, data, pred_column, strict, note, keep_labels=keep_labels
+            )
     gold, predicted = both_files(gold_file, predicted_file, data, pred_column, note)
-    if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
-        return _compare_tags(gold, predicted, data, strict, note)
-    if not confidence:
-        return _compare(gold.read(), predicted.read(), data, strict, note)
-    sides = gold.read(), replace(predicted, with_probabilities=True).read()
-    report = _compare(*sides, data, strict, note)
-    return with_judged(report, judged_labels(*sides, data, report))
+    with naming_predicted_column(predicted):
+        if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
+            return _compare_tags(gold, predicted, data, strict, note)
+        if not confidence:
+            return _compare(gold.read(), predicted.read(), data, strict, note)
+        sides = gold.read(), replace(predicted, with_probabilities=True).read()
+        report = _compare(*sides, data, strict, note)
+        return with_judged(report, judged_labels(*sides, data, report))
 
 
 def compare_records(

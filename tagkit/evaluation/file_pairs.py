@@ -1,14 +1,21 @@
 """Two files to be compared: the format of each, and the column in which its tags are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.formats.columns.layout import CONLLU, TAG
+from tagkit.corpus.formats.columns.layout import (
+    CONLLU,
+    TAG,
+    ColumnOptions,
+    ends_with_probability,
+)
+from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format
-from tagkit.errors import DataError
+from tagkit.errors import DataError, FormatError, SchemeError
 from tagkit.evaluation.labelled import (
     LabelledFile,
     find_format_of_gold,
@@ -41,6 +48,8 @@ def both_files(
     if columns:  # also where those of the first one are spans of characters
         formats[1] = FORMATS["jsonl-tokens"]
     _refuse_columns(sources, formats, data, pred_column, columns)
+    if pred_column is None and data.tag_column is not None:
+        _refuse_several(sources, formats, data.tag_column)
     if pred_column is None and columns:
         pred_column = _like_gold(sources[1].name, columns, formats[0], data)
     if columns:
@@ -74,6 +83,67 @@ def _like_gold(name: str, columns: Sequence[str], gold: Format, data: DataConfig
         return str(wanted)
     has = f"{name}: has tags of {listed(columns)}"
     raise DataError(Message(f"{has}; name those to compare with ", Setting("pred_column")))
+
+
+def _refuse_several(
+    sources: tuple[Source, Source], formats: Sequence[Format], wanted: Column | Sequence[Column]
+) -> None:
+    """Refuse predictions of several numbered columns, where the last need not be that wanted.
+
+    Args:
+        sources: of the gold tags, and of the predicted ones.
+        formats: likewise.
+        wanted: column of the gold tags.
+
+    Raises:
+        DataError: predictions have two columns of tags or more behind those of gold.
+    """
+    if not all(format.is_grid and format.name != CONLLU for format in formats):
+        return
+    gold, predicted = map(_first_cells, sources)
+    behind = [
+        str(column)
+        for column in range(len(gold), len(predicted))
+        if not ends_with_probability(predicted[: column + 1])
+    ]
+    if gold and len(behind) > 1:
+        raise DataError(
+            Message(
+                f"{sources[1].name}: has columns {listed(behind)} behind those of "
+                f"{sources[0].name}: name the predicted one of column {wanted} with ",
+                Setting("pred_column"),
+            )
+        )
+
+
+def _first_cells(source: Source) -> tuple[str, ...]:
+    """The cells of the first token of a column file; none where its beginning has no token."""
+    reader = ColumnReader(source.name, ColumnOptions(False, 0, None, None, with_tags=False))
+    with suppress(FormatError):  # which reading the file raises, after what is before the line
+        for block in reader.blocks([source.beginning()]):
+            if block.sentence is not None:
+                return block.sentence.words[0], *(cells[0] for cells in block.sentence.features)
+    return ()
+
+
+@contextmanager
+def naming_predicted_column(predicted: LabelledFile | None) -> Iterator[None]:
+    """Add how to name another column to an error on the scheme of predicted tags.
+
+    Args:
+        predicted: which has not been read yet; None for a column file that has gold tags too.
+    """
+    # Of two columns the first one holds the words.
+    may_be_another = predicted is None or (
+        predicted.format.is_grid and len(_first_cells(predicted.source)) > 2
+    )
+    try:
+        yield
+    except SchemeError as error:
+        if error.remedy or not may_be_another:  # that of gold tags has a remedy of its own
+            raise
+        remedy = Message(". ", Setting("pred_column"), " names another column")
+        raise SchemeError(error.path, error.wanted, error.found, remedy) from None
 
 
 def _refuse_columns(

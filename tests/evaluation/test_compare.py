@@ -238,6 +238,38 @@ def test_files_with_other_kinds_of_tags_or_none_are_refused(
     assert str(caught.value) == message.format(**paths)
 
 
+SEVERAL = "a NN B-X\nb VB O\n"
+TWO_PREDICTED = "a NN B-X NN B-Y\nb VB O NN O\n"
+
+
+def test_predictions_of_several_columns_need_the_name_of_the_one_to_compare(
+    tmp_path: Path,
+) -> None:
+    gold = write(tmp_path, "gold", SEVERAL)
+    predicted = write(tmp_path, "pred", TWO_PREDICTED)
+    sure = write(tmp_path, "sure", "a NN B-X NN 0.9000 B-Y 0.8000\nb VB O NN 0.7000 O 1.0000\n")
+    for path, columns in ((predicted, "3, 4"), (sure, "3, 5")):
+        with pytest.raises(DataError) as caught:
+            compare(gold, path, "data.tag_column=1")
+        assert str(caught.value) == (
+            f"{path}: has columns {columns} behind those of {gold}: name the predicted one of "
+            "column 1 with pred_column"
+        )
+        assert compare(gold, path, "data.tag_column=1", column=3).accuracy == 0.5
+    one = write(tmp_path, "one", "a NN B-X NN 0.9000\nb VB O NN 0.8000\n")
+    assert compare(gold, one, "data.tag_column=1").accuracy == 0.5
+
+
+def test_an_error_on_the_scheme_of_predictions_names_their_column(tmp_path: Path) -> None:
+    gold = write(tmp_path, "gold", SEVERAL)
+    predicted = write(tmp_path, "pred", TWO_PREDICTED)
+    message = f"{predicted}: expected tags in the scheme labels, found iob2. pred_column names "
+    for paths in ((gold, predicted), (predicted, None)):
+        with pytest.raises(DataError) as caught:
+            compare(*paths, "data.tag_column=1", column=4)
+        assert str(caught.value) == f"{message}another column"
+
+
 def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:
     path = str(corpora / "conll2003" / "eng.testb")
     report = compare(path, path)
