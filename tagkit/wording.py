@@ -80,12 +80,21 @@ def plural(count: int, unit: str) -> str:
 
 
 def plural_of(unit: str) -> str:
-    """'sentences' for 'sentence', 'classes' for 'class', 'entities' for 'entity'."""
+    """'sentences' for 'sentence', 'classes' for 'class', 'labels of column 1' for one of them."""
+    first, of, column = unit.partition(" of ")
+    if of:
+        return f"{plural_of(first)}{of}{column}"
     if unit.endswith("s"):
         return f"{unit}es"
     if unit.endswith("y") and unit[-2:-1] not in "aeiou":
         return f"{unit[:-1]}ies"
     return f"{unit}s"
+
+
+def label_of(column: str) -> str:
+    """'UPOS label', or 'label of column 1' where a tag column has a number for a name."""
+    is_number = column.removeprefix("-").isdecimal()
+    return f"label of column {column}" if is_number else f"{column} label"
 
 
 def as_argument(value: object) -> str:

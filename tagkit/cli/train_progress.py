@@ -18,6 +18,7 @@ from tagkit.training.trainer import Trained
 from tagkit.wording import (
     Message,
     as_path_argument,
+    label_of,
     plural,
     shortened,
 )
@@ -223,7 +224,7 @@ def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[s
     for kind, spreads in label_spreads(trained.scores).items():
         if not spreads:
             continue
-        what = {"types": "type", "classes": "class"}.get(kind, f"{kind} label")
+        what = {"types": "type", "classes": "class"}.get(kind) or label_of(kind)
         yield ""
         yield f"each {what} on {split}, mean ± standard deviation of {len(trained.scores)} seeds:"
         yield ""

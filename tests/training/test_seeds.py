@@ -274,6 +274,18 @@ def test_a_label_that_a_seed_does_not_predict_counts_as_nothing() -> None:
     assert spreads[1].f1 == pytest.approx((0.2, 0.08**0.5))
 
 
+@pytest.mark.parametrize(
+    ("column", "named"), [("UPOS", "UPOS label"), ("-1", "label of column -1")]
+)
+def test_the_table_of_labels_names_their_column(column: str, named: str) -> None:
+    tables = {column: scores(1, a=0.5).by_label["classes"]}
+    found = [SeedScores(seed, 1, 0.5, None, tables) for seed in (1, 2)]
+    trained = SimpleNamespace(scores=found, best=SimpleNamespace(test=None))
+    assert [*label_lines(trained, 80)][1] == (  # type: ignore[arg-type]
+        f"each {named} on dev, mean ± standard deviation of 2 seeds:"
+    )
+
+
 def test_the_table_of_labels_has_percentages_and_fits_its_width() -> None:
     long = "l" * 50
     found = (scores(1, **{"a": 0.5, long: 0.25}), scores(2, **{"a": 0.7, long: 0.25}))

@@ -16,7 +16,16 @@ from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
 from tagkit.training.setup import Prepared
-from tagkit.wording import Message, Setting, listed, plural, plural_of, shorten, shown_name
+from tagkit.wording import (
+    Message,
+    Setting,
+    label_of,
+    listed,
+    plural,
+    plural_of,
+    shorten,
+    shown_name,
+)
 
 _FEW = 10  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _DUPLICATES = 0.05  # share of a corpus that occurs in train, above which its scores mislead
@@ -84,7 +93,7 @@ def _counts(
         # Of other values, such as lemmas, most are rare and many are new.
         if column.codec == "tags":
             values = [sentence.columns[place].values for sentence in split.sentences]
-            counts[f"{column.name} label"] = (
+            counts[label_of(column.name)] = (
                 _spans_of(values)
                 if has_spans(column.scheme)
                 else Counter(chain.from_iterable(values))

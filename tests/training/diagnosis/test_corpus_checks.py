@@ -115,6 +115,19 @@ def test_ten_examples_are_enough(tmp_path: Path) -> None:
     assert finding.sentence == "train has 1 label with fewer than 10 examples: RARE (9)"
 
 
+def test_labels_of_a_numbered_column_are_said_to_be_of_it(tmp_path: Path) -> None:
+    common = [[f"w{number}\tNN\tO"] for number in range(20)]
+    train = [*common, ["a\tA\tO", "b\tB\tB-X"]]
+    dev = [*common[:9], ["c\tNN\tB-X"]]
+    findings = found(tmp_path, "data.tag_column=[1,-1]", train=train, dev=dev)
+    few, few_last = (each for each in findings if each.name == "few-examples")
+    assert few.sentence == (
+        "train has 2 labels of column 1 with fewer than 10 examples: A (1), B (1)"
+    )
+    assert few.remedy.startswith("Label more examples, or merge rare labels of column 1 into")
+    assert few_last.sentence == "train has 1 label of column -1 with fewer than 10 examples: X (1)"
+
+
 def test_a_dev_corpus_larger_than_train_is_named(tmp_path: Path) -> None:
     assert said(found(tmp_path, train=numbered(20), dev=numbered(21, 20))) == [
         (
