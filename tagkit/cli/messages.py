@@ -87,7 +87,6 @@ FLAGS = {
     "top_k": "--top-k",
     "top_p": "--top-p",
     "train": "--train",
-    "trials": "--trials",
     "repeats": "--repeats",
     "workers": "--workers",
 }

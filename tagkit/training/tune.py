@@ -82,24 +82,21 @@ def search_options(
     spaces: Mapping[str, Space],
     *,
     trials: int,
-    listener: TuneListener | None = None,
-    force: bool = False,
-    stop: threading.Event | None = None,
-    started_s: float | None = None,
+    listener: TuneListener | None,
+    force: bool,
+    stop: threading.Event | None,
+    started_s: float | None,
 ) -> Tuned:
     """Search for good values of some options; a search in the output folder is resumed.
 
     Args:
-        config: all other options. `train.max_minutes` limits the whole search. The test corpus is
-            not used.
-        spaces: the values to try, by dotted name.
-        trials: their number at most, including those of earlier runs of the same search.
+        config: as `tagkit.training.tuning.tune` has read it.
+        spaces: likewise, by dotted name.
+        trials: as for `tune`; so are all others.
         listener: called after each trial.
-        force: remove the search that is there.
-        stop: once it is set, the search ends after the current step of training. The trial is
-            started again when the search is resumed.
-        started_s: the moment, by `time.monotonic()`, from which `train.max_minutes` counts; None
-            for the moment of this call.
+        force: whether the search that is there is removed.
+        stop: set to end the search.
+        started_s: from which time counts.
 
     Raises:
         TagkitError: a corpus cannot be used, or an option cannot have one of the values.

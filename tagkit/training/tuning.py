@@ -12,6 +12,7 @@ from typing import Any
 from tagkit.config import Config, as_config, refuse_without_effect
 from tagkit.config.search_space import Space, parse_spaces
 from tagkit.errors import ConfigError
+from tagkit.inference.value_checks import check_count
 from tagkit.training.trials import Tuned, TuneListener
 from tagkit.wording import Setting, clipped
 
@@ -50,11 +51,7 @@ def tune(
         Interrupted: `stop` was set.
     """
     config, parsed = as_config(config), _parsed(spaces)
-    if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
-        found = clipped(repr(trials))
-        raise ConfigError(
-            Setting("trials"), [f"expected a whole number, at least 1, found {found}"]
-        )
+    check_count("trials", trials)
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in parsed.items()}
     refuse_without_effect(config, "configuration", searched)

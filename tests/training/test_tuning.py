@@ -7,7 +7,7 @@ import pytest
 
 from tagkit.config import Config, load_config
 from tagkit.config.search_space import Choices, Space
-from tagkit.errors import ConfigError
+from tagkit.errors import ConfigError, TagkitError
 from tagkit.training import tuning
 from tagkit.training.tuning import tune
 
@@ -51,7 +51,7 @@ def test_texts_and_spaces_are_the_same_search(
     ],
 )  # fmt: skip
 def test_what_is_no_search_is_refused(spaces: Any, options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(TagkitError) as caught:
         tune(GIVEN, spaces, **options)
     assert str(caught.value) == problem
     assert not Path("search").exists()
