@@ -81,9 +81,9 @@ def plural(count: int, unit: str) -> str:
 
 def plural_of(unit: str) -> str:
     """'sentences' for 'sentence', 'classes' for 'class', 'labels of column 1' for one of them."""
-    first, of, column = unit.partition(" of ")
-    if of:
-        return f"{plural_of(first)}{of}{column}"
+    if unit.count(" of "):
+        first, column = unit.split(" of ", 1)
+        return f"{plural_of(first)} of {column}"
     if unit.endswith("s"):
         return f"{unit}es"
     if unit.endswith("y") and unit[-2:-1] not in "aeiou":

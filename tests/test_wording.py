@@ -149,7 +149,8 @@ def test_lines_of_messages_are_bounded() -> None:
     ("count", "unit", "expected"),
     [(0, "type", "0 types"), (1, "type", "1 type"), (2, "class", "2 classes"),
      (1, "class", "1 class"), (1200, "entity", "1,200 entities"), (2, "key", "2 keys"),
-     (2, "label of column 1", "2 labels of column 1")],
+     (2, "label of column 1", "2 labels of column 1"),
+     (2, "end of day of rest", "2 ends of day of rest")],
 )  # fmt: skip
 def test_counts_agree_with_their_units(count: int, unit: str, expected: str) -> None:
     assert plural(count, unit) == expected
