@@ -70,11 +70,19 @@ def _unpickled(kind: type[TagkitError]) -> TagkitError:
 class ConfigError(TagkitError):
     """One or more problems of one configuration, all of them reported at once."""
 
-    def __init__(self, source: str | Setting, problems: Sequence[str]) -> None:
-        """Keep `problems`, each a sentence; `source` is a file's name, or what was given."""
-        super().__init__(*(Message(source, ": ", problem) for problem in problems))
+    def __init__(
+        self, source: str | Setting, problems: Sequence[str], given: Sequence[str] = ()
+    ) -> None:
+        """Keep the problems, each a sentence.
+
+        Args:
+            source: a file's name, or what was given.
+            problems: those of the source.
+            given: those of values that were given beside it and win over it.
+        """
+        super().__init__(*(Message(source, ": ", problem) for problem in problems), *given)
         self.source = str(source)
-        self.problems = tuple(problems)
+        self.problems = (*problems, *given)
 
 
 class DataError(TagkitError):

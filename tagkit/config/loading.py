@@ -18,7 +18,6 @@ from tagkit.config.problems import (
     MAX_QUOTED,
     explain,
     option_names,
-    shown,
     unknown_option,
     unusable_values,
 )
@@ -57,6 +56,7 @@ def load_config(
     source = str(path) if path else "configuration"
     table = _read_toml(Path(path)) if path else {}
     problems: list[str] = []
+    values: dict[str, Any] = {}
     for text in overrides:
         if not isinstance(text, str):
             given = Setting("overrides", clipped(repr(text)))
@@ -67,11 +67,18 @@ def load_config(
             given = Setting("overrides", shorten(text))
             problems.append(Message(given, ": expected section.key=value"))
             continue
-        problems += _put(table, name.strip(), toml_value(value.strip()))
-    for name, value in (flags or {}).items():
-        if value is not None:
-            problems += _put(table, name, value)
-    return _parsed(table, problems, source)
+        values[name.strip()] = toml_value(value.strip())
+    values |= {name: value for name, value in (flags or {}).items() if value is not None}
+    for name, value in values.items():
+        problems += _put(table, name, value)
+    config, found = _validated(table)
+    if config is None or found or problems:
+        # What was typed beside a file is not looked for in it.
+        for name in [name for name in found if name in values]:
+            said = found.pop(name)
+            problems += [Message(Setting(name), each.removeprefix(name)) for each in said]
+        raise ConfigError(source, _first(found), problems)
+    return config
 
 
 def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
@@ -99,22 +106,10 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
               for name, value in given.items() if "." not in str(name)}  # fmt: skip
     problems = [problem for name, value in given.items() if "." in str(name)
                 for problem in _put(tables, name, value)]  # fmt: skip
-    return _parsed(tables, problems, "configuration")
-
-
-def _parsed(table: Mapping[str, Any], problems: list[str], source: str) -> Config:
-    """The configuration of the tables.
-
-    Raises:
-        ConfigError: there are problems, or any option is unknown or has a wrong value.
-    """
-    try:
-        config = parse_config(table, source)
-    # What the file says wrong and what single values say wrong is reported together.
-    except ConfigError as error:
-        raise ConfigError(source, [*problems, *error.problems]) from None
-    if problems:
-        raise ConfigError(source, problems)
+    config, found = _validated(tables)
+    # What the names say wrong and what the values say wrong is reported together.
+    if config is None or found or problems:
+        raise ConfigError("configuration", [*problems, *_first(found)])
     return config
 
 
@@ -124,22 +119,29 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
     Raises:
         ConfigError: any option is unknown or has a wrong value.
     """
+    config, problems = _validated(table)
+    if config is None or problems:
+        raise ConfigError(source, _first(problems))
+    return config
+
+
+def _validated(table: Mapping[str, Any]) -> tuple[Config | None, dict[str, list[str]]]:
+    """The configuration of the tables, None where it has none; and sentences, by option."""
     problems = unusable_values(table)
     config = None
     try:
         config = Config.model_validate(table)
     except ValidationError as error:
-        problems |= {
-            name: problem
-            for name, problem in explain(error.errors()).items()
-            if name not in problems
-        }
-    if config is None or problems:
-        said = [problem for each in problems.values() for problem in each]
-        if len(said) > MAX_PROBLEMS:
-            said[MAX_PROBLEMS:] = [f"and {len(said) - MAX_PROBLEMS:,} problems more"]
-        raise ConfigError(source, said)
-    return config
+        problems = explain(error.errors()) | problems
+    return config, problems
+
+
+def _first(problems: Mapping[str, list[str]]) -> list[str]:
+    """As many sentences as one reads, and how many there are more."""
+    said = [problem for each in problems.values() for problem in each]
+    if len(said) > MAX_PROBLEMS:
+        said[MAX_PROBLEMS:] = [f"and {len(said) - MAX_PROBLEMS:,} problems more"]
+    return said
 
 
 def parse_saved(table: dict[str, Any], source: str) -> Config:
@@ -240,7 +242,7 @@ def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     for section in sections:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):
-            return [f"{section}: expected a table, found {shown(table)}"]
+            return []  # which is told when the tables are validated
     table[key] = _with_text(value)
     return []
 

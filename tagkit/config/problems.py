@@ -87,9 +87,7 @@ def _key_of(name: str, details: ErrorDetails) -> str:
 
 
 def _alternatives(wanted: Sequence[str]) -> str:
-    """What an option can be: "greater than 0", or "'auto' or a number greater than 0"."""
-    if len(wanted) == 1:
-        return wanted[0]
+    """What an option can be: "a number greater than 0", or "'auto' or a number greater than 0"."""
     bounds = ("greater than", "less than")
     return " or ".join(f"a number {each}" if each.startswith(bounds) else each for each in wanted)
 

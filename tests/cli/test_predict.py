@@ -169,8 +169,7 @@ def test_bytes_of_another_encoding_are_refused_with_their_place(
     assert "Romé\t" in again.out
     unknown = tagkit("predict", model, "--encoding", "utf-9", stdin=b"")
     assert unknown.err == (
-        'error: configuration: data.encoding = "utf-9": expected the name of a text encoding, such '
-        "as 'utf-8'\n"
+        "error: --encoding = \"utf-9\": expected the name of a text encoding, such as 'utf-8'\n"
     )
 
 

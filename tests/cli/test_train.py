@@ -84,11 +84,9 @@ def test_all_mistakes_are_told_at_once(tagkit: Program, model: Path) -> None:
     assert ended == Ended(
         1,
         "",
-        "error: configuration: embeddings.char_cell = \"rnn\": expected 'lstm', 'gru', 'elman' or "
-        "'none'\n"
-        "error: configuration: train.lr = 0: expected 'auto' or a number greater than 0\n"
-        "error: configuration: train.device = \"gpu\": expected 'auto', 'cpu', 'cuda' or "
-        "'cuda:N'\n",
+        "error: embeddings.char_cell = \"rnn\": expected 'lstm', 'gru', 'elman' or 'none'\n"
+        "error: train.lr = 0: expected 'auto' or a number greater than 0\n"
+        "error: --device = \"gpu\": expected 'auto', 'cpu', 'cuda' or 'cuda:N'\n",
     )
 
 

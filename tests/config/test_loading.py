@@ -72,8 +72,21 @@ def test_set_without_a_value_or_with_a_section_is_refused() -> None:
 def test_a_value_where_a_section_belongs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
     path.write_text("encoder = 3\n", encoding="utf-8")
-    assert problems("encoder.hidden=3", path=path)[0] == "encoder: expected a table, found 3"
+    assert problems("encoder.hidden=3", path=path) == ("encoder = 3: expected a table",)
     assert problems(path=path) == ("encoder = 3: expected a table",)
+
+
+def test_what_is_given_beside_a_file_is_not_said_to_stand_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text("[encoder]\nhidden = 0\n[train]\nseed = -1\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as refused:
+        load_config(path, ["train.sed=3", "train.lr=fast"], {"train.seed": -2})
+    assert [*map(str, refused.value.lines)] == [
+        f"{path}: encoder.hidden = 0: expected a number greater than or equal to 1",
+        "unknown option train.sed; did you mean train.seed?",
+        "train.lr = \"fast\": expected 'auto' or a number",
+        "train.seed = -2: expected a number greater than or equal to 0",
+    ]
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -138,7 +151,7 @@ def test_the_source_is_named_before_each_problem() -> None:
         parse_config({"train": {"seed": -1, "lr": 0}}, "models/ner/config.toml")
     assert str(caught.value) == (
         "models/ner/config.toml: train.lr = 0: expected 'auto' or a number greater than 0\n"
-        "models/ner/config.toml: train.seed = -1: expected greater than or equal to 0"
+        "models/ner/config.toml: train.seed = -1: expected a number greater than or equal to 0"
     )
     assert caught.value.source == "models/ner/config.toml"
 
@@ -233,5 +246,5 @@ def test_what_is_no_configuration_is_refused(value: Any, said: list[str]) -> Non
     assert sorted(map(str, refused.value.lines)) == sorted(said)
     with pytest.raises(ConfigError, match=r"^path: expected that of a TOML file, found 3$"):
         load_config(3)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"^configuration: overrides=3: expected section.key=va"):
+    with pytest.raises(ConfigError, match=r"^overrides=3: expected section.key=va"):
         load_config(None, [3])  # type: ignore[list-item]

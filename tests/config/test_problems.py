@@ -88,9 +88,9 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
         [
             "unknown option train.sede; did you mean train.seed?",
             "unknown option data.nope; did you mean data.unit?",
-            "train.seed = -1: expected greater than or equal to 0",
+            "train.seed = -1: expected a number greater than or equal to 0",
             "unknown option encoder.hiden; did you mean encoder.hidden?",
-            "encoder.dropout = 1.5: expected less than 1",
+            "encoder.dropout = 1.5: expected a number less than 1",
             "train.lr = \"x\": expected 'auto' or a number",
             "head.constrain = \"hmm\": expected 'auto', 'none', 'decode' or 'train'",
         ]
