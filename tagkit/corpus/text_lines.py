@@ -23,7 +23,7 @@ from tagkit.corpus.formats.source import open_bytes, rereadable, source_name
 from tagkit.errors import DataError, FormatError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK, digest_of, digest_of_bytes
-from tagkit.wording import reason
+from tagkit.wording import listed, reason
 
 _MARK = BYTE_ORDER_MARK.encode()
 
@@ -94,7 +94,7 @@ class TextLines:
             problem_of: what is wrong with a line, or None; None to accept all.
 
         Raises:
-            DataError: a file cannot be read, or has no line that is not blank.
+            DataError: a file cannot be read, or no file has a line that is not blank.
             FormatError: bytes that are not of the encoding, a line that is too long, or one with a
                 problem.
         """
@@ -109,6 +109,9 @@ class TextLines:
         for file in self._files:
             self.documents.extend(self._first[-1] + start for start in file.starts)
             self._first.append(self._first[-1] + len(file.places))
+        if not len(self):
+            names = listed([file.name for file in self._files])
+            raise DataError(f"{names}: expected lines of text, found none")
 
     def __len__(self) -> int:
         """Number of lines that are not blank."""
@@ -127,8 +130,9 @@ class TextLines:
 
     def files(self, start: int, end: int) -> list[tuple[int, int]]:
         """Of lines `start` to `end` (exclusive), those of each file: first line, and line after."""
-        borders = [start, *(first for first in self._first if start < first < end), end]
-        return list(pairwise(borders)) if start < end else []
+        # A file without lines begins where the next one does.
+        inner = dict.fromkeys(first for first in self._first if start < first < end)
+        return list(pairwise([start, *inner, end])) if start < end else []
 
     def lines(self, start: int, end: int) -> Iterator[str]:
         """Lines `start` to `end` (exclusive), in constant memory.
@@ -198,8 +202,6 @@ class TextLines:
                         copy.write(content)
             if copy is not None:
                 copy.flush()
-        if not found.places:
-            raise DataError(f"{name}: expected lines of text, found none")
         return found
 
 

@@ -152,12 +152,15 @@ def _read_prompt(reader: LanguageModelReader, units: list[int]) -> tuple[Tensor,
 
 
 def _banned(
-    reader: LanguageModelReader, ending: Ending, options: GenerationOptions
+    reader: LanguageModelReader, prompt: list[int], ending: Ending, options: GenerationOptions
 ) -> tuple[int, ...]:
     banned = [*reader.banned] if options.allow_unknown else [*reader.banned, reader.unknown]
     # A model that reads each line by itself has never seen what follows its end.
     if ending.symbol is None and not reader.spans_lines:
         banned.append(reader.end)
+    # A pair has one delimiter.
+    if reader.delimiter is not None and reader.delimiter in prompt:
+        banned.append(reader.delimiter)
     return tuple(banned)
 
 
@@ -179,7 +182,7 @@ def _sample(
         top_k=options.top_k,
         top_p=options.top_p,
         repetition_penalty=options.repetition_penalty,
-        banned=_banned(reader, ending, options),
+        banned=_banned(reader, prompt, ending, options),
         unpenalised=(reader.end,),  # or texts of several lines would never end one
     )
     random = RowRandom(options.seed, range(len(rows)))
@@ -247,7 +250,7 @@ def _beam(
     found = beam_search(
         reader.step, start, state, ending, options.max_units,
         beam=options.beam, length_penalty=options.length_penalty,
-        banned=_banned(reader, ending, options),
+        banned=_banned(reader, prompt, ending, options),
     )  # fmt: skip
     for number, hypothesis in enumerate(found[: options.samples]):
         units = hypothesis.units

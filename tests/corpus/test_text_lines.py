@@ -82,6 +82,19 @@ def test_several_files_follow_each_other_and_each_begins_a_document(tmp_path: Pa
     assert lines.files(3, 3) == []
 
 
+def test_a_file_without_lines_is_no_text_among_others(tmp_path: Path) -> None:
+    empty, blank = written(tmp_path / "0", b""), written(tmp_path / "2", b"\n \n")
+    packed = written(tmp_path / "4.gz", gzip.compress(b"\n"))
+    first, last = written(tmp_path / "1", b"a\n\nb\n"), written(tmp_path / "3", b"c\n")
+    lines = TextLines([empty, first, blank, last, packed])
+    assert [*lines] == [lines[number] for number in range(3)] == ["a", "b", "c"]
+    assert [*lines.documents] == [0, 1, 2]
+    assert lines.files(0, 3) == [(0, 2), (2, 3)]
+    with pytest.raises(DataError) as caught:
+        TextLines([empty, blank])
+    assert str(caught.value) == f"{empty}, {blank}: expected lines of text, found none"
+
+
 def test_any_number_of_packed_files_is_one_open_file(tmp_path: Path) -> None:
     paths = [
         written(tmp_path / f"{number}.gz", gzip.compress(f"{number} é\n\nb\n".encode()))

@@ -243,6 +243,19 @@ def test_a_model_of_continuations_reads_a_tab_behind_a_prompt_that_has_none() ->
         )
 
 
+def test_what_continues_a_prefix_has_no_second_tab() -> None:
+    # Half of the continuations of "b" would begin with a tab: what was learnt goes on after it.
+    reader = ToyReader("ab\tcb\tcb\n" * 3, "character", spans_lines=False)
+    reader.delimiter = reader.number["\t"]
+    reader.counts_prefix = False
+    for options in ({"samples": 50, "seed": 1}, {"beam": 5, "samples": 5}):
+        texts = [each.text for each in generated(reader, "ab", **options)]
+        assert "cb" in texts
+        assert not any("\t" in text for text in texts)
+    reader.counts_prefix = True  # a whole pair needs one
+    assert any("\t" in each.text for each in generated(reader, "ab", samples=50, seed=1))
+
+
 def test_perplexity_of_what_is_impossible_is_infinite() -> None:
     assert perplexity(-math.inf, 3) == perplexity(-1e9, 1) == math.inf
     assert perplexity(4 * math.log(0.25), 4) == pytest.approx(4)
