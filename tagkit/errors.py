@@ -19,22 +19,7 @@ A message says where, what was found, what was expected, and what to do.
 from collections.abc import Sequence
 from typing import Any
 
-from tagkit.wording import LONGEST_LINE, Message, Setting, clipped, shorten
-
-__all__ = [
-    "BundleError",
-    "CheckpointError",
-    "ConfigError",
-    "DataError",
-    "DeviceError",
-    "FormatError",
-    "Interrupted",
-    "SpanErrors",
-    "TagkitError",
-    "TrainingError",
-    "VectorsError",
-    "shorten",
-]
+from tagkit.wording import LONGEST_LINE, Message, Setting, clipped
 
 
 class TagkitError(Exception):

@@ -54,7 +54,7 @@ def shown_name(text: str) -> str:
     return visible(clipped(text))
 
 
-def shorten(text: str, limit: int = _LONGEST) -> str:
+def quoted(text: str, limit: int = _LONGEST) -> str:
     """`text` in quotes, cut in the middle where it is longer than `limit` characters.
 
     For messages: a file may hold a line of many megabytes.

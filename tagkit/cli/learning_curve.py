@@ -32,7 +32,7 @@ from tagkit.cli.options import (
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
-from tagkit.wording import Setting, shorten
+from tagkit.wording import Setting, quoted
 
 FOLDER = "models/learning-curve"  # by default
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
@@ -159,6 +159,6 @@ def parse_sizes(text: str) -> list[int | Fraction]:
         except (ValueError, ZeroDivisionError):
             raise ConfigError(
                 Setting("sizes"),
-                [f"expected numbers of sentences, or shares such as 1/8, found {shorten(part)}"],
+                [f"expected numbers of sentences, or shares such as 1/8, found {quoted(part)}"],
             ) from None
     return parsed

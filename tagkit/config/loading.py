@@ -22,8 +22,8 @@ from tagkit.config.problems import (
     unusable_values,
 )
 from tagkit.config.sections import FORMER_DEFAULTS, Config
-from tagkit.errors import ConfigError, shorten
-from tagkit.wording import Message, Setting, clipped
+from tagkit.errors import ConfigError
+from tagkit.wording import Message, Setting, clipped, quoted
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -64,7 +64,7 @@ def load_config(
             continue
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            given = Setting("overrides", shorten(text))
+            given = Setting("overrides", quoted(text))
             problems.append(Message(given, ": expected section.key=value"))
             continue
         values[name.strip()] = toml_value(value.strip())

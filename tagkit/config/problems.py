@@ -13,9 +13,8 @@ from pydantic_core import ErrorDetails
 
 from tagkit.config.option import MarkedBool, options_of
 from tagkit.config.sections import Config
-from tagkit.errors import shorten
 from tagkit.text.json_text import is_writable
-from tagkit.wording import clipped, visible
+from tagkit.wording import clipped, quoted, visible
 
 # What pydantic expects, by the type of its error, where its own words are those of Python.
 _EXPECTED = {
@@ -152,7 +151,7 @@ def unknown_option(name: str) -> str:
     if inside:
         return f"{name} is a table; name one of its options, such as {inside[0]}"
     if len(name) > _LONGEST_NAME or not name.isprintable():
-        return f"unknown option {shorten(name)}"
+        return f"unknown option {quoted(name)}"
     return f"unknown option {name}{_did_you_mean(name)}"
 
 

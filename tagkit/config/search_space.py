@@ -13,8 +13,8 @@ from tagkit.config import (
     tunable_options,
     unknown_option,
 )
-from tagkit.errors import ConfigError, shorten
-from tagkit.wording import Setting
+from tagkit.errors import ConfigError
+from tagkit.wording import Setting, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
         name, equals, values = text.partition("=")
         try:
             if not equals or not values:
-                raise ValueError(f"expected section.key=values, found {shorten(text)}")
+                raise ValueError(f"expected section.key=values, found {quoted(text)}")
             if name not in option_names():
                 raise ValueError(unknown_option(name))
             # Paths, limits of time and the like: see Option.tune.
@@ -107,14 +107,14 @@ def _parse(text: str) -> Space:
         return Choices(tuple(_scalar(part) for part in text.split(",")))
     ends = _bounded(low), _bounded(high)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
-        raise ValueError(f"{shorten(text)}: expected two numbers on the sides of ..")
+        raise ValueError(f"{quoted(text)}: expected two numbers on the sides of ..")
     if ends[0] >= ends[1]:
-        raise ValueError(f"{shorten(text)}: expected a smaller number before .. than after it")
+        raise ValueError(f"{quoted(text)}: expected a smaller number before .. than after it")
     if scale not in ("", "log"):
-        raise ValueError(f"{shorten(text)}: expected :log or nothing after the numbers")
+        raise ValueError(f"{quoted(text)}: expected :log or nothing after the numbers")
     # The logarithm of 0 is no number to draw from.
     if scale and ends[0] <= 0:
-        raise ValueError(f"{shorten(text)}: expected numbers over 0 with :log")
+        raise ValueError(f"{quoted(text)}: expected numbers over 0 with :log")
     # 64..256 tries whole numbers, 0.1..0.5 real ones: what was written decides.
     whole = all(isinstance(end, int) for end in ends)
     return Range(float(ends[0]), float(ends[1]), bool(scale), whole)
@@ -123,7 +123,7 @@ def _parse(text: str) -> Space:
 def _scalar(text: str) -> Any:
     value = _bounded(text)
     if not isinstance(value, str | int | float | bool):
-        raise ValueError(f"{shorten(text)}: expected a number, a text, true or false")
+        raise ValueError(f"{quoted(text)}: expected a number, a text, true or false")
     return value
 
 
@@ -136,7 +136,7 @@ def _bounded(text: str) -> Any:
     # Optuna stores values in a database, whose integers have 64 bits.
     value = toml_value(text)
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise ValueError(f"{shorten(text)}: expected numbers of at most 64 bits")
+        raise ValueError(f"{quoted(text)}: expected numbers of at most 64 bits")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{shorten(text)}: expected finite numbers")
+        raise ValueError(f"{quoted(text)}: expected finite numbers")
     return value

@@ -22,9 +22,9 @@ from tagkit.config.head_section import HeadConfig
 from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import canonical_scheme
-from tagkit.errors import ConfigError, shorten
+from tagkit.errors import ConfigError
 from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
-from tagkit.wording import Setting
+from tagkit.wording import Setting, quoted
 
 # What version 0.1.0 did where the default is another one now. Its runs are resumed with these
 # values, and its models are read with them, as they lack the options that were added since.
@@ -151,7 +151,7 @@ class Config(Section):
                 )
             if name not in columns:
                 raise ValueError(
-                    f"head.column_weights names {shorten(name)}, which is not in the list "
+                    f"head.column_weights names {quoted(name)}, which is not in the list "
                     f"data.tag_column ({', '.join(columns)})"
                 )
         # Twice the same seed is twice the same model, and one folder for both.
@@ -311,7 +311,7 @@ def parse_span_scheme(name: str | None) -> str | None:
     if scheme is not None and scheme not in SPAN_SCHEMES:
         names = ", ".join(SPAN_SCHEMES)
         raise ConfigError(
-            Setting("scheme"), [f"expected one of {names}, found {shorten(str(name))}"]
+            Setting("scheme"), [f"expected one of {names}, found {quoted(str(name))}"]
         )
     return str(scheme) if scheme else None
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tagkit.corpus.formats.options import Item, Reading
-from tagkit.errors import FormatError, SpanErrors, shorten
+from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_document
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.span_cuts import divides_any
 from tagkit.text.tokenizer import TOKENIZERS
-from tagkit.wording import Message, Setting, shown_name
+from tagkit.wording import Message, Setting, quoted, shown_name
 
 Place = tuple[int, int]
 
@@ -110,7 +110,7 @@ def overlaps(document: Document) -> list[FormatError]:
 
 def shown(span: TextSpan) -> str:
     """A span as messages name it."""
-    return f"{shorten(span.text, 40)} ({shown_name(span.label)} {span.start} {span.end})"
+    return f"{quoted(span.text, 40)} ({shown_name(span.label)} {span.start} {span.end})"
 
 
 def _error(document: Document, index: int, problem: str) -> FormatError:
@@ -184,7 +184,7 @@ def _fit(document: Document, tokens: Sequence[Place], how: str, skip_overlapping
             fitted.settled.append(_error(document, index, f"{problem}; dropped"))
             continue
         found = document.text[starts[first] : ends[last - 1]]
-        done = f"{problem}; it becomes {shorten(found, 40)} ({how})"
+        done = f"{problem}; it becomes {quoted(found, 40)} ({how})"
         fitted.settled.append(_error(document, index, done))
         fitted.spans.append(Span(first, last, span.label))
         behind = last
@@ -196,7 +196,7 @@ def _misaligned(text: str, span: TextSpan, tokens: Sequence[Place]) -> str:
     if not tokens:
         return f"{shown(span)} holds no token"
     where = ", ".join(
-        f"{shorten(text[start:end], 40)} ({start} {end})"
+        f"{quoted(text[start:end], 40)} ({start} {end})"
         for start, end in {tokens[0]: 0, tokens[-1]: 0}
     )
     return f"{shown(span)} does not fall on token edges: the tokens there are {where}"

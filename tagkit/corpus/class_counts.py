@@ -2,8 +2,8 @@
 
 from tagkit.config import Config
 from tagkit.corpus.dataset import Split
-from tagkit.errors import DataError, FormatError, shorten
-from tagkit.wording import Message, Setting, listed
+from tagkit.errors import DataError, FormatError
+from tagkit.wording import Message, Setting, listed, quoted
 
 
 def several_classes(config: Config, train: Split) -> bool:
@@ -30,7 +30,7 @@ def check_classes(split: Split, *, several: bool) -> None:
         )
     for sentence in split.sentences:
         if len(sentence.labels) != 1:
-            found = listed([shorten(label) for label in sentence.labels]) or "none"
+            found = listed([quoted(label) for label in sentence.labels]) or "none"
             raise FormatError(
                 split.path, sentence.lines[0] if sentence.lines else 1,
                 f"expected one class, found {found} (head.multi_label says how many a text has)",
@@ -52,7 +52,7 @@ def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
     # With several classes a text, one that all texts have is no reason to refuse the others.
     always = [label for label, count in known.items() if count == len(train.sentences)]
     if always and len(known) == 1:
-        problem = f"is of the class {shorten(always[0])}: expected two classes or more"
+        problem = f"is of the class {quoted(always[0])}: expected two classes or more"
         if is_split and dev.classes().keys() - known.keys():
             said = f"{train.path}: every text that is left when dev is split off {problem}. "
             raise DataError(Message(said, "Name a dev corpus (", Setting("data.dev_file"), ")"))

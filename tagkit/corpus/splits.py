@@ -25,12 +25,12 @@ from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import Message, Setting, plural, quoted
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _refuse_one_tag(train: Split, data: DataConfig) -> None:
     labels = train.labels()
     # Of several columns another one may have something to learn.
     if train.scheme == PLAIN and len(labels) == 1 and not data.tag_columns:
-        every = f"every tag is {shorten(min(labels))}"
+        every = f"every tag is {quoted(min(labels))}"
         if train.sentences[0].labels:
             classes = Setting("task", "classify")
             raise DataError(Message(f"{train.path}: {every}: learn the classes alone, ", classes))

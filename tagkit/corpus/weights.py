@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.corpus.dataset import Split
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.storage import write_whole
 from tagkit.storage.places import require_place
 from tagkit.text.json_text import from_json, kind_of, to_json
 from tagkit.text.records import Sentence
-from tagkit.wording import Message, Setting, plural, reason
+from tagkit.wording import Message, Setting, plural, quoted, reason
 
 
 def read_weights(path: str, split: Split) -> tuple[float, ...]:
@@ -84,7 +84,7 @@ def _weight(line: bytes, path: str, number: int, sentence: Sentence, corpus: str
         raise FormatError(
             path,
             number,
-            f"expected the words of {where}, {shorten(' '.join(sentence.words))}, found "
+            f"expected the words of {where}, {quoted(' '.join(sentence.words))}, found "
             f"{_shown(record['words'])}; the weights are of another corpus, or of another reading",
         )
     weight = record["weight"]
@@ -104,7 +104,7 @@ def _shown(value: Any) -> str:
         case int() | float() if not isinstance(value, bool):
             return f"{value:g}"
         case list() if all(isinstance(each, str) for each in value):
-            return shorten(" ".join(value))
+            return quoted(" ".join(value))
         case dict():
-            return f"the keys {', '.join(shorten(str(key), 20) for key in [*value][:5]) or 'none'}"
+            return f"the keys {', '.join(quoted(str(key), 20) for key in [*value][:5]) or 'none'}"
     return kind_of(value)

@@ -14,10 +14,11 @@ from itertools import accumulate, pairwise
 
 from tagkit.corpus.alignment import overlaps, tokens_of
 from tagkit.corpus.formats.options import Item
-from tagkit.errors import FormatError, SpanErrors, shorten
+from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, joined
 from tagkit.text.schemes import Stretch, from_spans
 from tagkit.text.span_cuts import divides_any
+from tagkit.wording import quoted
 
 _SHOWN = 40  # characters of a text that a message quotes
 SpansOf = Callable[[Sequence[str]], Iterable[Stretch]]  # of tags
@@ -210,7 +211,7 @@ def _place(side: Characters, at: int) -> _Place:
 
 
 def _quoted(text: str) -> str:
-    return shorten(text) if text else "the end of the file"
+    return quoted(text) if text else "the end of the file"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tagkit.corpus.answers import Answer
 from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.options import Item, silent
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
 from tagkit.evaluation.characters import (
     characters_of_both,
     require_same_characters,
@@ -46,7 +46,7 @@ from tagkit.evaluation.tag_tally import score_sentences
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, stretches
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, quoted
 
 
 def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
@@ -206,7 +206,7 @@ def _refuse_joined(gold: Labelled, predicted: Labelled) -> None:
             if len(joined) > 1 and known.issuperset(joined):
                 raise DataError(
                     f"{predicted.name}: has several classes of a text in one cell "
-                    f"({shorten(label)}), which cannot be told from one class; write the "
+                    f"({quoted(label)}), which cannot be told from one class; write the "
                     "predictions as jsonl-texts"
                 )
 

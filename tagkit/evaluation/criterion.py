@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.corpus.splits import Corpus
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
 from tagkit.evaluation.class_report import label_reports
 from tagkit.evaluation.metrics import (
     CLASS_PREFIX,
@@ -20,7 +20,7 @@ from tagkit.evaluation.metrics import (
     metrics_of,
 )
 from tagkit.evaluation.report import Report
-from tagkit.wording import Message, Setting, clipped, listed
+from tagkit.wording import Message, Setting, clipped, listed, quoted
 
 AUTO, LOSS = "auto", "loss"
 _OF_LABEL = "f1:"  # before a label
@@ -156,7 +156,7 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
                     Message(given, f": expected a {word} behind the colon; there are: {there}")
                 )
             holder = "text" if kind.of_texts else "span" if kind is Kind.SPANS else "token"
-            shown = shorten(criterion.label or _BARE)
+            shown = quoted(criterion.label or _BARE)
             found = f": no {holder} has the {word} {shown} in {split.path}; there are: {there}"
             raise DataError(Message(given, found))
 

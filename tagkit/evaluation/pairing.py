@@ -7,11 +7,12 @@ from itertools import chain, repeat, zip_longest
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Item
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.labelled import Labelled
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, convert
+from tagkit.wording import quoted
 
 _Word = tuple[str, int]  # and its line; "" and 0 at the end of a sentence
 _END: _Word = ("", 0)
@@ -57,7 +58,7 @@ def _difference(
     line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
     place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
     texts = [
-        shorten(word[0]) if word[1] else f"the end of the {'sentence' if side.words else 'file'}"
+        quoted(word[0]) if word[1] else f"the end of the {'sentence' if side.words else 'file'}"
         for word, side in ((wanted, ours), (found, theirs))
     ]
     return FormatError(beside, line, f"expected {texts[0]}{place}, found {texts[1]}")
@@ -152,7 +153,7 @@ def _key(item: Item) -> str:
 def _text(item: Item | None) -> str:
     if item is None:
         return "the end of the file"
-    return shorten(item.text if isinstance(item, Document) else " ".join(item.words))
+    return quoted(item.text if isinstance(item, Document) else " ".join(item.words))
 
 
 def _source(item: Item, name: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tagkit.errors import shorten
 from tagkit.text.json_text import checked_strings, kind_of
+from tagkit.wording import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,6 @@ def _read(found: dict[str, Any]) -> ColumnLabels:
     for part, strings in labels.items():
         if not strings or len(set(strings)) < len(strings):
             raise ValueError(
-                f"columns, {shorten(name)} {shorten(part)}: expected one label or more, each once"
+                f"columns, {quoted(name)} {quoted(part)}: expected one label or more, each once"
             )
     return ColumnLabels(name, codec, scheme, learnt, labels)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any
 
-from tagkit.errors import shorten
 from tagkit.features.affixes import affixes_of
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.features.language_part import LanguagePart, read_parts
 from tagkit.features.unit_reading import Cutter, UnitReading
 from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
+from tagkit.wording import quoted
 
 PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
 UNKNOWN_ID = 1
@@ -229,7 +229,7 @@ class Vocabulary:
                 numbered = enumerate(strings, known[strings[-1]] - len(strings) + 1)
                 repeated = next(text for number, text in numbered if known[text] != number)
                 raise ValueError(
-                    f"{name}: expected each string once, found {shorten(repeated)} again"
+                    f"{name}: expected each string once, found {quoted(repeated)} again"
                 )
             # Files of vectors and feature columns may have an empty string.
             if name in ("words", "affixes", "tags", "classes") and "" in known:
@@ -238,7 +238,7 @@ class Vocabulary:
             return  # `chars` are units of any length
         if any(len(char) != 1 for char in self.chars):
             wrong = next(char for char in self.chars if len(char) != 1)
-            raise ValueError(f"chars: expected single characters, found {shorten(wrong)}")
+            raise ValueError(f"chars: expected single characters, found {quoted(wrong)}")
 
 
 def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.errors import VectorsError, shorten
+from tagkit.errors import VectorsError
 from tagkit.storage import PACKED
-from tagkit.wording import reason
+from tagkit.wording import quoted, reason
 
 Matrix = npt.NDArray[np.float32]
 
@@ -133,7 +133,7 @@ def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vec
     if not np.isfinite((table.min(), table.max())).all():
         # The first row with a number that is not finite.
         word = list(words)[int(np.flatnonzero(~np.isfinite(table).all(1))[0]) - 1]
-        raise VectorsError(f"{path}: the vector of {shorten(word)} is not finite")
+        raise VectorsError(f"{path}: the vector of {quoted(word)} is not finite")
     return Vectors(tuple(words), table)
 
 
@@ -163,7 +163,7 @@ def _parse_header(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
     # Python refuses to convert more than 4300 digits, and takes long for many: 15 are enough.
     count, dim = (int(digits) if len(digits) <= 15 else None for digits in header.groups())
     if count is None or not dim or dim > MAX_DIM:
-        shown = shorten(header[0].strip().decode())
+        shown = quoted(header[0].strip().decode())
         raise VectorsError(
             f"{path}: expected a header 'number dim' with a dim of 1 to {MAX_DIM:,}, found {shown}"
         )
@@ -235,7 +235,7 @@ def _parse_line(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:
             return word.decode(errors="replace"), np.array(values, dtype=np.float32)
     except ValueError:
         pass
-    shown = shorten(line.decode(errors="replace"))
+    shown = quoted(line.decode(errors="replace"))
     numbers = f"{dim} numbers" if dim > 1 else "its numbers"  # 1 of another file, as of tags
     raise VectorsError(f"{place}: expected a word and {numbers}, found {shown}")
 
@@ -296,7 +296,7 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
         ) from None
     if matrix.dtype.kind not in "fiu":  # floats, and signed and unsigned integers
         raise VectorsError(
-            f"{path}: expected a matrix of numbers, found {shorten(matrix.dtype.str)}"
+            f"{path}: expected a matrix of numbers, found {quoted(matrix.dtype.str)}"
         )
     number = _count_lines(found)
     if matrix.ndim != 2 or number != len(matrix):

@@ -12,7 +12,7 @@ from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.formats.conllu import with_text
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import Format
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.inference.answers import class_cells, require_written, to_items
 from tagkit.inference.conllu_lines import column_values
 from tagkit.inference.min_confidence import Removed
@@ -34,7 +34,7 @@ from tagkit.inference.window import Blocks, Lines, Output, Records, Refused, Win
 from tagkit.limits import MAX_LENGTH
 from tagkit.text.records import Prediction, Sentence, TagColumn, TaggedText
 from tagkit.text.schemes import has_spans
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, quoted
 
 _Part = TypeVar("_Part")
 
@@ -282,7 +282,7 @@ class Annotator:
         cells = class_cells(_as_text(answer), self.style, origin)
         # A class may contain spaces ("New York"), and would then be read back as two columns.
         if any(" " in cell for cell in cells) and separator == " ":
-            problem = f"columns separated by blanks cannot hold the class {shorten(cells[0])}"
+            problem = f"columns separated by blanks cannot hold the class {quoted(cells[0])}"
             remedy = Setting("output_format", "jsonl")
             raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
         suffix = "".join(f"{separator}{cell}" for cell in cells)

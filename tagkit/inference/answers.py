@@ -7,9 +7,10 @@ from itertools import pairwise
 from tagkit.corpus.formats.options import Item, silent
 from tagkit.corpus.formats.pieces import Writing, cannot_hold
 from tagkit.corpus.formats.table import Format
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError
 from tagkit.inference.style import Origin, Style, selected
 from tagkit.text.records import Document, Sentence, TaggedText
+from tagkit.wording import quoted
 
 
 def to_items(
@@ -132,9 +133,9 @@ def class_cells(
     # A class comes from a corpus, whose format may allow what a cell does not (JSON: anything).
     for score in shown:
         if any(char in score.label for char in "\t\n\r"):
-            raise cannot_hold_cells(answer, origin, f"the class {shorten(score.label)}")
+            raise cannot_hold_cells(answer, origin, f"the class {quoted(score.label)}")
         if "," in score.label and len(shown) > 1 and not style.top:
-            what = f"the class {shorten(score.label)} beside others, which commas separate"
+            what = f"the class {quoted(score.label)} beside others, which commas separate"
             raise cannot_hold_cells(answer, origin, what)
     if style.top:
         cells = [cell for score in shown for cell in (score.label, f"{score.probability:.4f}")]

@@ -17,7 +17,6 @@ from typing import Any
 
 from tagkit.corpus.formats.columns.layout import CONLLU, DOCSTART, is_cell
 from tagkit.corpus.formats.jsonl_writers import with_extra
-from tagkit.errors import shorten
 from tagkit.inference.answers import cannot_hold_cells, class_cells
 from tagkit.inference.conllu_lines import conllu_lines
 from tagkit.inference.highlight import highlight
@@ -27,6 +26,7 @@ from tagkit.inference.tag_cells import tag_cells
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json as dumps
 from tagkit.text.records import Alternative, LabelScore, TaggedText, TaggedToken, TextSpan
+from tagkit.wording import quoted
 
 
 def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
@@ -141,4 +141,4 @@ def _check_words(words: Sequence[str], answer: TaggedText, origin: Origin) -> No
     suspect = any(pair in text for pair in ("\t", "\r\n", "\n\r", " \n", "\n ", "\n\n"))
     if suspect or text.count("\n") != len(words) + 1 or f"\n{DOCSTART}\n" in text:
         word = next(word for word in words if not is_cell(word) or word == DOCSTART)
-        raise cannot_hold_cells(answer, origin, f"the word {shorten(word)}")
+        raise cannot_hold_cells(answer, origin, f"the word {quoted(word)}")

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tagkit.config import Config, training_scheme
-from tagkit.errors import BundleError, shorten
+from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.schemes import OUTSIDE, PREFIXES, SCHEMES, has_spans, split_tag
+from tagkit.wording import quoted
 
 # (first, second) for each training scheme: a label with a tag of the first prefix has one of the
 # second too. Training tags come from whole spans, so a label that has I has B too, and one that has
@@ -109,13 +110,13 @@ def _check_prefixes(scheme: str, tags: tuple[str, ...], vocabulary_file: Path) -
         if prefix not in PREFIXES[scheme]:
             raise BundleError(
                 f"{vocabulary_file}: expected tags of the scheme {scheme}, which the model learns, "
-                f"found {shorten(tag)}"
+                f"found {quoted(tag)}"
             )
         for first, second in _REQUIRED_WITH[scheme]:
             partner = second + tag[1:]  # keeps the label, and a bare prefix without a hyphen
             if prefix == first and partner not in known:
                 raise BundleError(
-                    f"{vocabulary_file}: expected {shorten(partner)} beside {shorten(tag)}, as in "
+                    f"{vocabulary_file}: expected {quoted(partner)} beside {quoted(tag)}, as in "
                     f"the scheme {scheme}, which the model learns; found none"
                 )
 
@@ -145,6 +146,6 @@ def _check_known(
     for name in named:
         if name not in known:
             raise BundleError(
-                f"{config_file}: {option} names the {kind} {shorten(name)}, which is not in the "
+                f"{config_file}: {option} names the {kind} {quoted(name)}, which is not in the "
                 "vocabulary"
             )

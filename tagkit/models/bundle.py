@@ -27,7 +27,7 @@ from torch import Tensor
 
 from tagkit import __version__
 from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml, to_toml
-from tagkit.errors import BundleError, ConfigError, shorten
+from tagkit.errors import BundleError, ConfigError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_affixes, check_units
 from tagkit.models.calibration import (
@@ -51,6 +51,7 @@ from tagkit.models.weights import (
 )
 from tagkit.storage import digest_of_bytes, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
+from tagkit.wording import quoted
 
 # 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
 FORMAT_VERSION = 2
@@ -200,11 +201,11 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     if type(version) is not int or version < 1:
         raise BundleError(
             f"{path}: damaged: expected a format_version of 1 or more, found "
-            f"{shorten(json.dumps(version))[1:-1]}"
+            f"{quoted(json.dumps(version))[1:-1]}"
         )
     if version > FORMAT_VERSION:
         made_by = metadata.get("tagkit")
-        made_by = shorten(made_by)[1:-1] if isinstance(made_by, str) else "a later version"
+        made_by = quoted(made_by)[1:-1] if isinstance(made_by, str) else "a later version"
         raise BundleError(
             f"{folder}: made by tagkit {made_by} (format {version}); this is tagkit {__version__} "
             f"(reads up to {FORMAT_VERSION}). Upgrade tagkit to load it"
@@ -221,7 +222,7 @@ def _digests(folder: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
         if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             raise BundleError(
                 f"{folder / METADATA}: damaged: expected the SHA-256 of {name} in 64 hexadecimal "
-                f"digits, found {shorten(json.dumps(digest))[1:-1]}"
+                f"digits, found {quoted(json.dumps(digest))[1:-1]}"
             )
         digests[name] = digest
     return digests

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagkit.errors import BundleError, shorten
+from tagkit.errors import BundleError
 from tagkit.evaluation.conformal import SetCalibration, set_calibration
 from tagkit.text.json_text import to_json
-from tagkit.wording import listed
+from tagkit.wording import listed, quoted
 
 if TYPE_CHECKING:
     from tagkit.models.model import Model
@@ -79,21 +79,21 @@ def read_calibration(
     if not isinstance(temperatures, dict) or not isinstance(fitted_on, dict):
         raise BundleError(
             f"{path}: damaged: expected temperatures and fitted_on in {KEY}, found "
-            f"{shorten(to_json(found))[1:-1]}"
+            f"{quoted(to_json(found))[1:-1]}"
         )
     heads = model.heads_by_name()
     for name, value in temperatures.items():
         if name not in heads:
             raise BundleError(
-                f"{path}: damaged: {KEY} has a temperature of {shorten(name)}; the model has "
+                f"{path}: damaged: {KEY} has a temperature of {quoted(name)}; the model has "
                 f"{listed([*heads]) or 'no heads that can be calibrated'}"
             )
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not LOWEST_TEMPERATURE <= value <= HIGHEST_TEMPERATURE:
             raise BundleError(
                 f"{path}: damaged: expected a temperature from {LOWEST_TEMPERATURE:g} to "
-                f"{HIGHEST_TEMPERATURE:g} of {shorten(name)}, found "
-                f"{shorten(to_json(value))[1:-1]}"
+                f"{HIGHEST_TEMPERATURE:g} of {quoted(name)}, found "
+                f"{quoted(to_json(value))[1:-1]}"
             )
     known = {name: float(each) for name, each in temperatures.items()}
     return ModelCalibration(known, fitted_on, _read_sets(found.get("sets", {}), path))

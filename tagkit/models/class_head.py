@@ -5,14 +5,14 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.models.task_records import FitCorpus, TrainingData
 from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.classification import ClassHead, balanced_weights
-from tagkit.wording import listed
+from tagkit.wording import listed, quoted
 
 
 def build_class_head(
@@ -80,7 +80,7 @@ def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -
             if vocabulary.class_id(label) is None:
                 known = listed(vocabulary.classes)
                 raise DataError(
-                    f"head.{option}: no text of {data.path} has the class {shorten(label)}; there "
+                    f"head.{option}: no text of {data.path} has the class {quoted(label)}; there "
                     f"are: {known}"
                 )
     weights = config.head.class_weights

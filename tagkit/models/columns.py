@@ -17,7 +17,7 @@ import torch
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
-from tagkit.errors import BundleError, shorten
+from tagkit.errors import BundleError
 from tagkit.evaluation.column_report import ColumnsReport, column_key
 from tagkit.evaluation.criterion import Criterion, find_column_criterion
 from tagkit.evaluation.judged import Judged
@@ -48,6 +48,7 @@ from tagkit.text.records import Alternative, Prediction, Sentence, Span, TagColu
 from tagkit.text.scheme_detection import count_steps, judge, scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, to_spans
 from tagkit.text.windows import cut, join, windows
+from tagkit.wording import quoted
 
 # Metrics of every column, beside those of its codec.
 _OF_WORDS = {
@@ -154,7 +155,7 @@ class ColumnsTask(Task):
             if labels.codec not in CODECS:
                 raise BundleError(
                     f"{vocabulary_file}: expected one of {', '.join(CODECS)} as codec of the "
-                    f"column {labels.name}, found {shorten(labels.codec)}"
+                    f"column {labels.name}, found {quoted(labels.codec)}"
                 )
             CODECS[labels.codec].check(config, labels, config_file, vocabulary_file)
         check_no_classes(config, vocabulary, vocabulary_file)

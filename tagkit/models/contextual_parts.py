@@ -7,13 +7,14 @@ that a model's folder has the same four files as any other, and their digests co
 from pathlib import Path
 
 from tagkit.config import Config
-from tagkit.errors import BundleError, TagkitError, shorten
+from tagkit.errors import BundleError, TagkitError
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_units
 from tagkit.models.contextual import ContextualReader, LanguageReader, config_of
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.task_table import task_of
+from tagkit.wording import quoted
 
 
 def check_contextual(
@@ -65,4 +66,4 @@ def build_contextual(vocabulary: Vocabulary) -> ContextualReader | None:
 
 
 def _shown(part: LanguagePart) -> str:
-    return f"the language model of {shorten(part.path)}"
+    return f"the language model of {quoted(part.path)}"

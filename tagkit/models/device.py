@@ -7,11 +7,11 @@ import torch
 from torch import nn
 
 from tagkit.config import DEVICES, default_threads, is_device
-from tagkit.errors import DeviceError, shorten
+from tagkit.errors import DeviceError
 from tagkit.limits import MAX_THREADS
 from tagkit.nn.recurrent_layer import RecurrentLayer
 from tagkit.nn.threads import choose_threads
-from tagkit.wording import clipped
+from tagkit.wording import clipped, quoted
 
 
 def choose_device(name: str | torch.device) -> torch.device:
@@ -32,7 +32,7 @@ def choose_device(name: str | torch.device) -> torch.device:
         name = str(name)
     # Checked by our own rule first: torch accepts many more names, and its errors are long.
     if not isinstance(name, str) or not is_device(name):
-        raise DeviceError(f"device {shorten(str(name))}: expected {DEVICES}")
+        raise DeviceError(f"device {quoted(str(name))}: expected {DEVICES}")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)

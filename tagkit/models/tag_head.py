@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config, EncoderConfig, HeadConfig, training_scheme
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.building import cell_options
@@ -15,7 +15,7 @@ from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.tagging import FeedbackOptions, Head, TagSpace
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
-from tagkit.wording import listed
+from tagkit.wording import listed, quoted
 
 
 def build_tag_head(
@@ -79,7 +79,7 @@ def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
         if label not in labels:
             known = listed([*dict.fromkeys(labels)])
             raise DataError(
-                f"head.label_weights: no token of {path} has the label {shorten(label)}; there "
+                f"head.label_weights: no token of {path} has the label {quoted(label)}; there "
                 f"are: {known}"
             )
     return torch.tensor([config.head.label_weights.get(label, 1.0) for label in labels])

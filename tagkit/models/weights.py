@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tagkit.config import Config
-from tagkit.errors import BundleError, shorten
+from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.contextual import PREFIX
 from tagkit.models.contextual_parts import build_contextual
@@ -28,6 +28,7 @@ from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
 from tagkit.text.json_text import from_json
+from tagkit.wording import quoted
 
 # Together with all functions of nn.init these draw random weights.
 _RANDOM_FILLS = (Tensor.normal_, Tensor.uniform_)
@@ -217,4 +218,4 @@ def _check_tensor(found: Any, tensor: Tensor, where: str) -> None:
 def _shown(value: Any) -> str:
     """A value of a header, for a message: of limited length, without control characters."""
     text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 80 and text.isprintable() else shorten(text)
+    return text if len(text) <= 80 and text.isprintable() else quoted(text)

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from tagkit.errors import CheckpointError, shorten
+from tagkit.errors import CheckpointError
 from tagkit.storage.run_names import LOCK
-from tagkit.wording import ANOTHER_FOLDER, Message
+from tagkit.wording import ANOTHER_FOLDER, Message, quoted
 
 # The last holder may remove the lock file between our opening and our locking it: we would hold a
 # lock on a file without a name. `filelock` notices (no link is left), and we try again.
@@ -178,7 +178,7 @@ def _owner(path: Path) -> str:
         process, start, machine = (str(record[key]) for key in ("process", "start", "machine"))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
-    where = "" if machine == platform.node() else f" on {shorten(machine)}"
+    where = "" if machine == platform.node() else f" on {quoted(machine)}"
     return f"process {process[:20]}{where}, which started at {start[:40]}"
 
 

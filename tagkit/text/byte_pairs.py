@@ -18,10 +18,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tagkit.errors import ConfigError, shorten
+from tagkit.errors import ConfigError
 from tagkit.text.json_text import checked_strings
 from tagkit.text.units import Unit, Units
-from tagkit.wording import LONE_SURROGATE, Setting
+from tagkit.wording import LONE_SURROGATE, Setting, quoted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -140,10 +140,10 @@ class BytePairs(Units):
             if not blank or left not in known or right not in known:
                 raise ValueError(
                     f"merges: expected two units, each a byte or an earlier merge, found "
-                    f"{shorten(text)}"
+                    f"{quoted(text)}"
                 )
             if (left, right) in merges:
-                raise ValueError(f"merges: expected each once, found {shorten(text)} again")
+                raise ValueError(f"merges: expected each once, found {quoted(text)} again")
             merges[left, right] = None
             known.add(left + right)
         return cls(tuple(merges))

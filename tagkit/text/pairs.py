@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tagkit.errors import shorten
 from tagkit.text.units import Unit, Units
+from tagkit.wording import quoted
 
 # The unit between the two. No text has it: a line with another tab is refused, words are without
 # blanks, and byte pairs have a visible sign for each byte.
@@ -72,10 +72,10 @@ def pair_problem(line: str) -> str | None:
     expected = "expected a prefix and its continuation with one tab between them"
     if len(sides) != 2:
         found = "none" if len(sides) == 1 else f"{len(sides) - 1}"
-        return f"{expected}, found {found}: {shorten(line)}"
+        return f"{expected}, found {found}: {quoted(line)}"
     for name, side in zip(("prefix", "continuation"), sides, strict=True):
         if not side.strip():
-            return f"{expected}, found an empty {name}: {shorten(line)}"
+            return f"{expected}, found an empty {name}: {quoted(line)}"
     return None
 
 
@@ -84,9 +84,9 @@ def prefix_problem(line: str) -> str | None:
     prefix, *others = line.split(DELIMITER)
     expected = "expected a prefix, or a prefix and a continuation with one tab between them"
     if len(others) > 1:
-        return f"{expected}, found {len(others)}: {shorten(line)}"
+        return f"{expected}, found {len(others)}: {quoted(line)}"
     if others and not prefix.strip():
-        return f"{expected}, found an empty prefix: {shorten(line)}"
+        return f"{expected}, found an empty prefix: {quoted(line)}"
     return None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, repeat
 
-from tagkit.errors import FormatError, SchemeError, shorten
+from tagkit.errors import FormatError, SchemeError
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import (
     ALL_PREFIXES,
@@ -26,6 +26,7 @@ from tagkit.text.schemes import (
     is_span_tag,
     may_follow,
 )
+from tagkit.wording import quoted
 
 Step = tuple[str, str]  # a tag, and the one that follows it
 
@@ -250,7 +251,7 @@ def _odd_tags(odd: frozenset[str], counts: Counter[str]) -> str:
     """What is wrong with tags without prefixes among those of spans."""
     odd_tokens = sum(counts[tag] for tag in odd)
     span_tokens = counts.total() - counts[OUTSIDE] - odd_tokens
-    shown = ", ".join(shorten(tag) for tag in sorted(odd)[:5])
+    shown = ", ".join(quoted(tag) for tag in sorted(odd)[:5])
     return (
         f"expected O or a tag such as B-LABEL, as {span_tokens:,} tags of the file are, found "
         f"{shown} ({odd_tokens:,} in all). Correct that, or set data.scheme to 'labels' for plain "

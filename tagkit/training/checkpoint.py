@@ -28,7 +28,7 @@ from typing import Any
 from torch import Tensor
 
 from tagkit import __version__
-from tagkit.errors import CheckpointError, shorten
+from tagkit.errors import CheckpointError
 from tagkit.models.tensor_file import (
     are_equal,
     link_or_copy,
@@ -39,7 +39,7 @@ from tagkit.models.tensor_file import (
 )
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
 from tagkit.training.damage import DAMAGE, STATE_FILE, describe_damage
-from tagkit.wording import FORCE, Message
+from tagkit.wording import FORCE, Message, quoted
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
 FORMAT_VERSION = 2
@@ -254,7 +254,7 @@ def _read(place: Path) -> Checkpoint:
         tensors |= {f"{prefix}{key}": tensor for key, tensor in read.items()}
     for name, equal in body.get("same", {}).items():  # version 1 has none
         if equal not in tensors:
-            raise ValueError(f"tensor {shorten(str(equal))} is missing")
+            raise ValueError(f"tensor {quoted(str(equal))} is missing")
         tensors.setdefault(name, tensors[equal])
     return Checkpoint(step, tensors, state, sound, place if _BEST_WEIGHTS in files else None)
 
@@ -300,7 +300,7 @@ def _read_verified(path: Path, digest: str) -> dict[str, Tensor]:
 
 def _version(record: Mapping[str, object]) -> str:
     # Any JSON value may be there: quoted as text, of bounded length, without the quotes.
-    return shorten(str(record.get("tagkit")), 40).strip("'\"")
+    return quoted(str(record.get("tagkit")), 40).strip("'\"")
 
 
 def _digest(body: Mapping[str, Any]) -> str:

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
+from tagkit.wording import quoted
 
 # What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
 # from absurd sizes in a header, RecursionError from deeply nested JSON.
@@ -26,7 +27,7 @@ def describe_damage(error: BaseException) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{STATE_FILE} is not JSON"
     if isinstance(error, KeyError):
-        return f"{STATE_FILE} lacks {shorten(str(error.args[0]))}"
+        return f"{STATE_FILE} lacks {quoted(str(error.args[0]))}"
     if isinstance(error, UnicodeDecodeError):
         return f"{STATE_FILE} is not UTF-8"
     if type(error) is ValueError:

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
 from tagkit.config import TrainConfig
-from tagkit.errors import shorten
 from tagkit.training.optimizer import ModelOptimizer, make_optimizer
+from tagkit.wording import quoted
 
 _OPTIMIZER = "optimizer."
 Count = Annotated[int, Field(ge=0, lt=2**63)]  # numpy and torch count in int64
@@ -164,10 +164,10 @@ def check_tensors(
     for name, wanted in expected.items():
         tensor = found.get(name)
         if tensor is None:
-            raise ValueError(f"tensor {shorten(name)} is missing")
+            raise ValueError(f"tensor {quoted(name)} is missing")
         if tensor.dtype != wanted.dtype or (name not in but and tensor.shape != wanted.shape):
             raise ValueError(
-                f"tensor {shorten(name)}: expected {_kind(wanted)}, found {_kind(tensor)}"
+                f"tensor {quoted(name)}: expected {_kind(wanted)}, found {_kind(tensor)}"
             )
 
 
@@ -181,7 +181,7 @@ def check_generator(name: str, state: Tensor) -> None:
         # clone: torch (2.13) crashes on a state that is a view of a larger tensor.
         torch.Generator().set_state(state.clone())
     except (RuntimeError, TypeError):
-        raise ValueError(f"tensor {shorten(name)} is no state of a generator") from None
+        raise ValueError(f"tensor {quoted(name)} is no state of a generator") from None
 
 
 def check_pieces(tensors: Mapping[str, Tensor], processes: int) -> None:
@@ -206,8 +206,8 @@ def _explain(error: ValidationError) -> str:
     problem = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(map(str, ("state", *problem["loc"])))
     if problem["type"] == "missing":
-        return f"{shorten(where)} is missing"
-    return f"{shorten(where)} = {shorten(repr(problem['input']))}: no value of a run"
+        return f"{quoted(where)} is missing"
+    return f"{quoted(where)} = {quoted(repr(problem['input']))}: no value of a run"
 
 
 def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> None:
@@ -241,7 +241,7 @@ def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> N
     for name in [*expected, *(name for name in found if name.startswith(_OPTIMIZER))]:
         # After a count of -1 the bias correction of Adam would divide by 1 - beta^0 = 0.
         if found[name].dim() == 0 and not (0 <= float(found[name]) < 2**63):
-            raise ValueError(f"tensor {shorten(name)} = {float(found[name])}: expected at least 0")
+            raise ValueError(f"tensor {quoted(name)} = {float(found[name])}: expected at least 0")
     if optimizer.rows:
         _check_rows(found, optimizer.rows.sums.shape)
     if optimizer.scaler.is_enabled():

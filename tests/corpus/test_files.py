@@ -133,7 +133,7 @@ def test_labels_that_are_not_wanted_need_not_be_there(tmp_path: Path) -> None:
         (lambda: tagkit.read(""), DataError,
          "path: expected a file or folder, found an empty name"),
         (lambda: tagkit.read("a", fromat="x"), ConfigError,
-         "configuration: unknown option data.fromat; did you mean data.format?"),
+         "unknown option data.fromat; did you mean data.format?"),
         (lambda: tagkit.write(TAGGED, None), DataError,
          "path: expected the path of a file or folder, found None"),
         (lambda: tagkit.write(TAGGED, "a.xyz"), DataError,

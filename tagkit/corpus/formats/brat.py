@@ -17,10 +17,10 @@ from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_changed_name
 from tagkit.corpus.formats.source import Source, unpacked_name
-from tagkit.errors import DataError, FileError, FormatError, shorten
+from tagkit.errors import DataError, FileError, FormatError
 from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
-from tagkit.wording import Message, Setting, reason, shown_name
+from tagkit.wording import Message, Setting, quoted, reason, shown_name
 
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
@@ -161,7 +161,7 @@ def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark
             reading.refuse(
                 str(file),
                 number,
-                f"expected T1<TAB>LABEL START END<TAB>TEXT, found {shorten(line)}",
+                f"expected T1<TAB>LABEL START END<TAB>TEXT, found {quoted(line)}",
             )
 
 
@@ -240,8 +240,8 @@ def _span(
         return None
     if not _fits(text, mark, place):
         reading.refuse(
-            source, mark.line, f"{shown}: expected {shorten(mark.repeated)} there, found "
-            f"{shorten(text[start:end])}"
+            source, mark.line, f"{shown}: expected {quoted(mark.repeated)} there, found "
+            f"{quoted(text[start:end])}"
         )  # fmt: skip
         return None
     if len(mark.pieces) > 1:
@@ -278,7 +278,7 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
         lines = []
         for span in item.spans or ():
             if not span.label or any(char.isspace() for char in span.label):
-                what = f"white space in a label, or none ({shorten(span.label)})"
+                what = f"white space in a label, or none ({quoted(span.label)})"
                 raise cannot_hold(item, "brat", what)
             if span.start >= span.end:
                 raise cannot_hold(item, "brat", "a span without a character")

@@ -24,10 +24,10 @@ from tagkit.corpus.formats.columns.layout import (
 )
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_left_out
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, quoted
 
 _TEXT = "# text = "
 _SENT_ID = "# sent_id = "
@@ -112,7 +112,7 @@ def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
     if pending is not None:
         place, _, shown, _ = pending
         problem = (
-            f"expected the multiword range {shorten(shown)} to be that of two words or more that "
+            f"expected the multiword range {quoted(shown)} to be that of two words or more that "
             "follow it, one by one"
         )
         raise FormatError(source, block.first_line + place, problem)
@@ -246,7 +246,7 @@ def _lines(item: Sentence, plain: bool, name: str) -> Iterator[str]:
         pairs = [] if inside or spaces[number - 1] is None else [str(spaces[number - 1])]
         if tag not in (None, KEYED["MISC"]) and not plain:
             if "|" in str(tag):  # a bar separates the pairs of MISC
-                raise cannot_hold(item, CONLLU, f"a tag with a bar ({shorten(str(tag))}) in MISC")
+                raise cannot_hold(item, CONLLU, f"a tag with a bar ({quoted(str(tag))}) in MISC")
             pairs.append(f"{KEY}={tag}")
         upos = tag if plain and tag is not None else "_"
         yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(pairs) or "_"])

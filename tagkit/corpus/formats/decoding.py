@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from tagkit.errors import DataError, FileError, FormatError, shorten
+from tagkit.errors import DataError, FileError, FormatError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
-from tagkit.wording import LONE_SURROGATE, Message, Setting, reason
+from tagkit.wording import LONE_SURROGATE, Message, Setting, quoted, reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
@@ -175,7 +175,7 @@ def read_lines(
         if odd := may_be_half and LONE_SURROGATE.search(text):
             at_line = number + text.count("\n", 0, odd.start())
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
-            wrong = Setting("data.encoding", shorten(encoding)[1:-1])
+            wrong = Setting("data.encoding", quoted(encoding)[1:-1])
             failure = FileError(source, at_line, Message(f"{problem}. Look at ", wrong))
             text = text[: odd.start()]
         offset += len(piece)

@@ -32,10 +32,10 @@ from tagkit.corpus.formats.text_columns import (
     find_text_layout,
     plain_name,
 )
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document
-from tagkit.wording import plural
+from tagkit.wording import plural, quoted
 
 # What is written; the two names are a header wherever they stand.
 _LABEL, _TEXT = "label", "text"
@@ -144,7 +144,7 @@ def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterato
     for number, cells in chain(beginning[1:] if layout.header else beginning, rows):
         problem = _problem(cells, layout, beginning[0][0], reading)
         if problem:
-            reading.refuse(source.name, number, f"{problem}: {shorten(', '.join(cells))}")
+            reading.refuse(source.name, number, f"{problem}: {quoted(', '.join(cells))}")
             continue
         label = "" if layout.label is None else cells[layout.label]
         labels = (label,) if label.strip() else ()
@@ -206,7 +206,7 @@ def _rows(
         others = [(name, value) for name, value in item.extra if _names_column(name, ends)]
         for name, _ in item.extra:
             if not _names_column(name, ends):
-                writing.note(f"{format} has no place for a column named {shorten(name)}: its "
+                writing.note(f"{format} has no place for a column named {quoted(name)}: its "
                              "values are left out")  # fmt: skip
         if names is None:
             known = [name for name, _ in item.extra] if writing.names is None else writing.names
@@ -214,7 +214,7 @@ def _rows(
             yield [_LABEL, *names, _TEXT]
         for name, _ in others:
             if name not in names:
-                writing.note(f"{format}: the values of {shorten(name)}, which the first text does "
+                writing.note(f"{format}: the values of {quoted(name)}, which the first text does "
                              "not have, are left out")  # fmt: skip
         values = [value for _, value in others]
         if [name for name, _ in others] != names:  # two columns may have one name, as in CSV
@@ -257,7 +257,7 @@ def _require_cells(
         raise cannot_hold(item, format, "a tab in the text")
     for name, cell in cells:
         if any(char in cell for char in ends):
-            column = "the label" if name == _LABEL else f"the column {shorten(name)}"
+            column = "the label" if name == _LABEL else f"the column {quoted(name)}"
             raise cannot_hold(item, format, f"a tab or a line end in {column}")
 
 

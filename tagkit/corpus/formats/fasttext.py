@@ -19,8 +19,8 @@ from tagkit.corpus.formats.pieces import (
     require_line,
 )
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import shorten
 from tagkit.text.records import Document
+from tagkit.wording import quoted
 
 _PREFIX = "__label__"  # fastText's own default; its option -label could choose another
 # [^ \t], as \S would end a label at \x85 or U+2028.
@@ -35,7 +35,7 @@ def read_fasttext(source: Source, reading: Reading) -> Iterator[Document]:
         labels, text = _split(line)
         if "" in labels or not text.strip() or (reading.with_tags and not labels):
             reading.refuse(
-                source.name, number, f"expected {_PREFIX}NAME and a text, found {shorten(line)}"
+                source.name, number, f"expected {_PREFIX}NAME and a text, found {quoted(line)}"
             )
             continue
         yield Document(text, labels=labels, source=source.name, line=number)
@@ -64,7 +64,7 @@ def _line(item: Document) -> str:
     for label in item.labels:
         if not label or any(char in label for char in " \t\n\r"):
             raise cannot_hold(
-                item, "fasttext", f"white space in a label, or none ({shorten(label)})"
+                item, "fasttext", f"white space in a label, or none ({quoted(label)})"
             )
     if item.text.startswith(_PREFIX):  # read again, it would be one more label
         raise cannot_hold(item, "fasttext", f"a text that begins with {_PREFIX}")

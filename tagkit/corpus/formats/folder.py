@@ -21,9 +21,9 @@ from tagkit.corpus.formats.pieces import (
     require_label,
 )
 from tagkit.corpus.formats.source import Source, unpacked_name
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
 from tagkit.text.records import Document
-from tagkit.wording import reason
+from tagkit.wording import quoted, reason
 
 # Where a name may be divided: rt-polarity.neg, pos_train.txt.
 _EDGE = re.compile(r"[._-]")
@@ -83,7 +83,7 @@ def _inside(path: Path) -> tuple[list[Path], list[Path]]:
         raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
     for entry in entries:
         if not _is_unicode(entry.name):
-            raise DataError(f"{path}: expected names in UTF-8, found {shorten(entry.name)}")
+            raise DataError(f"{path}: expected names in UTF-8, found {quoted(entry.name)}")
     folders = [entry for entry in entries if os.path.isdir(entry)]
     return folders, [entry for entry in entries if entry not in set(folders)]
 
@@ -132,7 +132,7 @@ def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]
     for number, item in enumerate(noting_spans(items, "folder", writing), 1):
         label = require_label(item, "folder")
         if not _is_safe(label) or any(char in label for char in "/\\\0"):
-            what = f"a label that is no name for a folder ({shorten(label)})"
+            what = f"a label that is no name for a folder ({quoted(label)})"
             raise cannot_hold(item, "folder", what)
         if not item.text.strip():
             raise cannot_hold(item, "folder", "a blank text")

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from typing import Any
 
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import FileError, shorten
-from tagkit.wording import listed
+from tagkit.errors import FileError
+from tagkit.wording import listed, quoted
 
 _BLANK = re.compile(r"[ \t\n\r]*")  # what JSON takes for white space
 _SHOWN = 40  # characters of a list that a message quotes
@@ -118,7 +118,7 @@ def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
             _, at = _DECODER.raw_decode(text, begin)
         except (ValueError, RecursionError) as error:
             why = error.msg if isinstance(error, json.JSONDecodeError) else "is nested too deep"
-            rest = shorten(text[begin : begin + _SHOWN].strip())
+            rest = quoted(text[begin : begin + _SHOWN].strip())
             raise FileError(
                 name, line, f"expected the next record of a JSON list, found {rest}: {why}"
             ) from None
@@ -153,7 +153,7 @@ def tags_of_tokens(record: Mapping[str, Any], column: str | None = None) -> list
         return None
     names = columns_of_tokens(record)
     if column is not None and names and column not in names:
-        raise ValueError(f"tokens: expected tags of {shorten(column)}, found {listed(names)}")
+        raise ValueError(f"tokens: expected tags of {quoted(column)}, found {listed(names)}")
     tags = [value_of_token(token, "tag", "tags", column if names else None) for token in tokens]
     found = [tag for tag in tags if isinstance(tag, str) and tag]
     return found if len(found) == len(tags) else None

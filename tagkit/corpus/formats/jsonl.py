@@ -45,10 +45,10 @@ from tagkit.corpus.formats.jsonl_keys import (
 )
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import FileError, shorten
+from tagkit.errors import FileError
 from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
-from tagkit.wording import listed
+from tagkit.wording import listed, quoted
 
 # Prodigy, spaCy and Label Studio say start and end, doccano start_offset and end_offset. Label
 # Studio has a list of labels.
@@ -117,21 +117,21 @@ def _parse(line: str) -> dict[str, Any]:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise _Bad(
-            f"expected a JSON object, found {shorten(line)}: {error.msg.removesuffix(' at')} "
+            f"expected a JSON object, found {quoted(line)}: {error.msg.removesuffix(' at')} "
             f"at character {error.colno}"
         ) from None
     except ValueError:  # Python's words on it name a function of Python
         raise _Bad(
-            f"expected a JSON object, found {shorten(line)}: a number has over 4,300 digits"
+            f"expected a JSON object, found {quoted(line)}: a number has over 4,300 digits"
         ) from None
     record = as_record(value)
     if record is None:
-        raise _Bad(f"expected a JSON object, found {shorten(line)}")
+        raise _Bad(f"expected a JSON object, found {quoted(line)}")
     # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold.
     try:
         json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        found = shorten(error.object[error.start : error.end])
+        found = quoted(error.object[error.start : error.end])
         raise _Bad(f"expected Unicode text, found half of a surrogate pair: {found}") from None
     return record
 
@@ -187,7 +187,7 @@ def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:
             try:
                 require_plain(value)
             except ValueError as error:
-                raise _Bad(f"{shorten(key)}: {error}") from None
+                raise _Bad(f"{quoted(key)}: {error}") from None
     return found
 
 
@@ -317,4 +317,4 @@ def _places(text: str, tokens: Any) -> tuple[tuple[int, int], ...] | None:
 
 
 def _show(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False))[1:-1]
+    return quoted(json.dumps(value, ensure_ascii=False))[1:-1]

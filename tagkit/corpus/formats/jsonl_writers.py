@@ -14,10 +14,10 @@ from tagkit.corpus.formats.jsonl import reads_alike
 from tagkit.corpus.formats.jsonl_keys import OWN_KEYS
 from tagkit.corpus.formats.options import Item, silent
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
-from tagkit.errors import shorten
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Extra, Sentence, TextSpan
+from tagkit.wording import quoted
 
 
 def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
@@ -110,14 +110,14 @@ def with_extra(
         if value is None and key in OWN_KEYS:  # it says nothing, as when it is not there
             continue
         if not _is_finite(value):
-            note(f"JSON has no infinity and no NaN: those of {shorten(key)} are written as null")
+            note(f"JSON has no infinity and no NaN: those of {quoted(key)} are written as null")
         if key in others:
-            note(f"JSON Lines hold one value of a name: of {shorten(key)} the last one is kept")
+            note(f"JSON Lines hold one value of a name: of {quoted(key)} the last one is kept")
         # A column of a table may be named "category": without a "label", it would be the class.
         if key not in OWN_KEYS or _is_passed_over(key, value, {**record, **others}):
             others[key] = value
         elif key not in record or record[key] != value:
-            note(f"JSON Lines have no place for the values of {shorten(key)}, which would be read "
+            note(f"JSON Lines have no place for the values of {quoted(key)}, which would be read "
                  "as text or annotation: they are left out")  # fmt: skip
     first = {"id": others["id"]} if "id" in others else {}
     # `others` first, whose values give way to those of the record; `record` decides on the order.

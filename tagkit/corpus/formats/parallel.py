@@ -13,9 +13,10 @@ from pathlib import Path
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.corpus.formats.source import Source, unpacked_name
-from tagkit.errors import DataError, shorten
+from tagkit.errors import DataError
 from tagkit.storage import PACKED
 from tagkit.text.records import Sentence
+from tagkit.wording import quoted
 
 WORDS, TAGS, LABELS = "seq.in", "seq.out", "label"
 
@@ -133,12 +134,12 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
         for cell in (*item.words, *(item.tags or ())):
             if not cell or any(char in cell for char in " \t\n\r"):
                 raise cannot_hold(
-                    item, "parallel", f"white space inside a word or tag ({shorten(cell)})"
+                    item, "parallel", f"white space inside a word or tag ({quoted(cell)})"
                 )
         yield Piece(WORDS, f"{' '.join(item.words)}\n")
         if item.tags:
             yield Piece(TAGS, f"{' '.join(item.tags)}\n")
         for label in item.labels:
             if not label or label != label.strip(" \t\r") or "\n" in label:
-                raise cannot_hold(item, "parallel", f"the class {shorten(label)}")
+                raise cannot_hold(item, "parallel", f"the class {quoted(label)}")
             yield Piece(LABELS, f"{label}\n")

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError
 from tagkit.text.records import Document, Sentence
+from tagkit.wording import quoted
 
 # The file of a record that does not know it.
 _NO_FILE = "input"
@@ -80,7 +81,7 @@ def cannot_hold(item: Sentence | Document, format: str, what: str) -> FormatErro
         source, line, text = item.source, item.line, item.text
     else:
         source, line, text = "", item.lines[0] if item.lines else 1, " ".join(item.words)
-    problem = f"{format} cannot hold {what}: {shorten(text)}. Try another format"
+    problem = f"{format} cannot hold {what}: {quoted(text)}. Try another format"
     return FormatError(source or _NO_FILE, line, problem)
 
 
@@ -115,11 +116,11 @@ def require_label(item: Document, format: str) -> str:
     if not item.labels:
         raise cannot_hold(item, format, "a text without a label")
     if len(item.labels) > 1:
-        shown = shorten(", ".join(item.labels))
+        shown = quoted(", ".join(item.labels))
         raise cannot_hold(item, format, f"several labels of one text ({shown})")
     # Whatever is written has to be read back, and readers refuse blank labels.
     if not item.labels[0].strip():
-        raise cannot_hold(item, format, f"a blank label ({shorten(item.labels[0])})")
+        raise cannot_hold(item, format, f"a blank label ({quoted(item.labels[0])})")
     return item.labels[0]
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_left_out, one_file
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import shorten
 from tagkit.text.records import Sentence, unmarked_document
+from tagkit.wording import quoted
 
 _BLANKS = " \t"
 
@@ -27,7 +27,7 @@ def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
         if reading.with_tags:
             bad = next((c for c, p in zip(cells, pairs, strict=True) if not (p[0] and p[2])), None)
             if bad is not None:
-                reading.refuse(source.name, number, f"expected word/TAG, found {shorten(bad)}")
+                reading.refuse(source.name, number, f"expected word/TAG, found {quoted(bad)}")
                 continue
         yield Sentence(
             words=tuple((word or tag or slash).replace("\\/", "/") for word, slash, tag in pairs),
@@ -48,7 +48,7 @@ def _line(item: Sentence, writing: Writing) -> str:
         raise cannot_hold(item, "slash", "words without tags")
     for cell in (*item.words, *item.tags):
         if not cell or any(char in cell for char in " \t\n\r"):
-            raise cannot_hold(item, "slash", f"white space inside a word or tag ({shorten(cell)})")
+            raise cannot_hold(item, "slash", f"white space inside a word or tag ({quoted(cell)})")
     if any("/" in tag for tag in item.tags):  # read again, its first part would go to the word
         raise cannot_hold(item, "slash", "a tag with a slash")
     pairs = zip(item.words, item.tags, strict=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.options import Reading
-from tagkit.errors import FileError, shorten
-from tagkit.wording import Message, Setting, plural
+from tagkit.errors import FileError
+from tagkit.wording import Message, Setting, plural, quoted
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -65,7 +65,7 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
     if data.header == "auto" and not header:
         header = _is_named_numbers(same, data)
         if header:
-            names = shorten(", ".join(first))
+            names = quoted(", ".join(first))
             why = "as all labels below are numbers"
             reading.note(f"{source}:{number}: read as the names of the columns, {why}: {names}")
         elif (odd := _odd_label(same, data)) is not None:
@@ -94,7 +94,7 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
 
 
 def _only_line(label: str) -> str:
-    return f"the only line with the label {shorten(label)}."
+    return f"the only line with the label {quoted(label)}."
 
 
 def is_noted(label: str, notes: Iterable[str]) -> bool:
@@ -177,15 +177,15 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
         return None
     if not header:
         raise ValueError(
-            f"data.{option} = {shorten(column)}: expected a number, as data.header is 'no'"
+            f"data.{option} = {quoted(column)}: expected a number, as data.header is 'no'"
         )
     # As written first: a header may have both "Label" and "label".
     found = [i for i, name in enumerate(first) if name == column]
     found = found or [i for i, name in enumerate(first) if plain_name(name) == plain_name(column)]
     if len(found) != 1:
         how = "several of this name" if found else "none of this name"
-        raise ValueError(f"data.{option} = {shorten(column)}: expected one of the header's "
-                         f"columns, found {how} in {shorten(', '.join(first), 400)}")  # fmt: skip
+        raise ValueError(f"data.{option} = {quoted(column)}: expected one of the header's "
+                         f"columns, found {how} in {quoted(', '.join(first), 400)}")  # fmt: skip
     return found[0]
 
 

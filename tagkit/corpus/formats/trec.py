@@ -20,8 +20,8 @@ from tagkit.corpus.formats.pieces import (
     require_line,
 )
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import shorten
 from tagkit.text.records import Document
+from tagkit.wording import quoted
 
 _LABEL = re.compile(r"([^ \t\r\n:]+):[^ \t\r\n]+")
 # As the TREC files have them; a line of prose seldom begins so, and several never all do.
@@ -42,7 +42,7 @@ def read_trec(source: Source, reading: Reading) -> Iterator[Document]:
             continue
         if not found or not text.strip():
             reading.refuse(
-                source.name, number, f"expected COARSE:fine and a text, found {shorten(line)}"
+                source.name, number, f"expected COARSE:fine and a text, found {quoted(line)}"
             )
             continue
         labels = (label if fine else found[1],)
@@ -60,10 +60,10 @@ def _line(item: Document) -> str:
     # Of a label read as coarse, the fine part is lost, and inventing one would be wrong.
     if ":" not in label:
         raise cannot_hold(
-            item, "trec", f"a label without its fine class ({shorten(label)}; see data.label_level)"
+            item, "trec", f"a label without its fine class ({quoted(label)}; see data.label_level)"
         )
     if not _LABEL.fullmatch(label):
-        raise cannot_hold(item, "trec", f"a label that is not COARSE:fine ({shorten(label)})")
+        raise cannot_hold(item, "trec", f"a label that is not COARSE:fine ({quoted(label)})")
     return f"{label} {item.text}"
 
 

@@ -19,8 +19,8 @@ from tagkit.corpus.formats.pieces import (
     require_line,
 )
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import shorten
 from tagkit.text.records import Document, joined
+from tagkit.wording import quoted
 
 _CLASSES = ("0", "1", "2", "3", "4")
 # The binary task of the paper (SST-2) leaves out neutral sentences and joins the two of each side.
@@ -42,7 +42,7 @@ class _Bad(Exception):
 
     def __init__(self, expected: str, line: str, at: int) -> None:
         found = _PIECE.match(line, at)
-        shown = shorten(found[0]) if found else "the line's end"
+        shown = quoted(found[0]) if found else "the line's end"
         super().__init__(f"expected {expected} at column {at + 1:,}, found {shown}")
 
 
@@ -60,9 +60,7 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
             reading.refuse(source.name, number, str(error))
             continue
         if not any(word.strip() for word in words):
-            reading.refuse(
-                source.name, number, f"expected words, found blank ones: {shorten(line)}"
-            )
+            reading.refuse(source.name, number, f"expected words, found blank ones: {quoted(line)}")
             continue
         for label, start, end in nodes if phrases else nodes[:1]:
             if not any(word.strip() for word in words[start:end]):
@@ -130,7 +128,7 @@ def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
 def _line(item: Document) -> str:
     label = require_label(item, "trees")
     if label not in _CLASSES:
-        raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({shorten(label)})")
+        raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({quoted(label)})")
     require_line(item, item.text, "trees")
     # Reading joins words by single blanks, so any other white space would not come back.
     words = item.text.split(" ")
@@ -146,7 +144,7 @@ def _escape(word: str, item: Document) -> str:
     escaped = _SPECIAL.sub(lambda char: _ESCAPED[char[0]], word)
     # What looks like an escape, or becomes one beside an escape, would be undone in reading.
     if _ESCAPE.sub(_unescaped, escaped) != word:
-        raise cannot_hold(item, "trees", f"the word {shorten(word)}, which is an escape")
+        raise cannot_hold(item, "trees", f"the word {quoted(word)}, which is an escape")
     return escaped
 
 

@@ -6,9 +6,8 @@ from itertools import pairwise
 
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
 from tagkit.corpus.lint.findings import Finding
-from tagkit.errors import shorten
 from tagkit.text.records import Sentence
-from tagkit.wording import plural
+from tagkit.wording import plural, quoted
 
 # Joins no letters where it stands, which Persian and Hindi need inside words; elsewhere it is odd.
 _NON_JOINER = "\u200c"
@@ -36,7 +35,7 @@ def check_characters(read: ReadFile) -> Iterator[Finding]:
     for char, what in ordered[:_MOST_KINDS]:
         found = lines[char, what]
         message = f"U+{ord(char):04X} ({_name(char)}) in {plural(len(found), what)} such as "
-        message += shorten(example[char, what], 40)
+        message += quoted(example[char, what], 40)
         yield Finding("warning", "odd-character", read.path, message, len(found), tuple(found))
     if rest := ordered[_MOST_KINDS:]:
         numbers = sorted(line for place in rest for line in lines[place])
@@ -109,7 +108,7 @@ def _not_composed(read: ReadFile, distinct: set[str]) -> Iterator[Finding]:
         "note",
         "not-NFC",
         read.path,
-        f"{plural(len(lines), 'word')} such as {shorten(min(odd), 40)} not in the composed form of "
+        f"{plural(len(lines), 'word')} such as {quoted(min(odd), 40)} not in the composed form of "
         f"Unicode (NFC): they are other words than those that look the same",
         len(lines),
         tuple(lines),

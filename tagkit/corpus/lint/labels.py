@@ -9,8 +9,7 @@ from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
-from tagkit.errors import shorten
-from tagkit.wording import Message, Setting, first_of, plural, shown_name
+from tagkit.wording import Message, Setting, first_of, plural, quoted, shown_name
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
@@ -32,7 +31,7 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
             "warning",
             "label-spelling",
             read.path,
-            f"{shorten(one)} ({counts[one]:,}) and {shorten(other)} ({counts[other]:,}) may be the "
+            f"{quoted(one)} ({counts[one]:,}) and {quoted(other)} ({counts[other]:,}) may be the "
             "same label",
             counts[other],
             tuple(lines[other]),
@@ -62,7 +61,7 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
         yield Finding(severity, "only-O", read.path, message)
     elif len(counts) == 1 and not read.has_spans:
         (label,) = counts
-        message = f"{shorten(label)} is the only label"
+        message = f"{quoted(label)} is the only label"
         if label == "_" and read.format.name == CONLLU:  # the sign of an empty cell
             column = Setting("data.tag_column", f"MISC.{KEY}")
             message = Message(f"{message}. Name the column of the tags, for example with ", column)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
 from tagkit.corpus.lint.findings import Finding
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
-from tagkit.errors import shorten
-from tagkit.wording import first_of, plural, shown_name
+from tagkit.wording import first_of, plural, quoted, shown_name
 
 _SHARED = 0.01  # share of long sentences that are in train too, likewise
 _MANY = 0.02  # share of long sentences that are repeated, from which it is worth a warning
@@ -143,7 +142,7 @@ def _worst(several: dict[tuple[str, ...], Counter[str]]) -> str:
 
 def _shown(words: tuple[str, ...], counts: Counter[str]) -> str:
     labels = ", ".join(f"{shown_name(label)} {count:,}" for label, count in counts.most_common(4))
-    return f"{shorten(' '.join(words), 40)} ({labels})"
+    return f"{quoted(' '.join(words), 40)} ({labels})"
 
 
 def _surfaces(read: ReadFile) -> Iterator[tuple[tuple[str, ...], str]]:

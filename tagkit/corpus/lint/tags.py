@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
 from tagkit.corpus.lint.findings import Finding
 from tagkit.corpus.lint.spelling import corrections
-from tagkit.errors import shorten
 from tagkit.text.scheme_detection import Judgement, Step, steps_of
 from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, has_spans
-from tagkit.wording import plural, shown_name
+from tagkit.wording import plural, quoted, shown_name
 
 _MOST_KINDS = 8  # of forbidden steps that are listed one by one
 
@@ -79,7 +78,7 @@ def _odd_tags(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
             "error",
             "tag-of-no-scheme",
             read.path,
-            f"tag {shorten(tag)} is none of {expected}: {plural(len(found), 'time')}{guess}",
+            f"tag {quoted(tag)} is none of {expected}: {plural(len(found), 'time')}{guess}",
             len(found),
             tuple(found),
         )

@@ -24,12 +24,13 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.errors import BundleError, DataError, shorten
+from tagkit.errors import BundleError, DataError
 from tagkit.evaluation.column_report import ColumnReport
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.output import ColumnOutput
 from tagkit.models.task_records import TrainingData
 from tagkit.text.records import Alternative, Sentence, Span, TagColumn
+from tagkit.wording import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,5 +160,5 @@ class Codec(ABC):
             DataError: the values are not decoded as sequences.
         """
         raise DataError(
-            f"the column {shorten(labels.name)} has no alternatives: expected a column of tags"
+            f"the column {quoted(labels.name)} has no alternatives: expected a column of tags"
         )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.errors import BundleError, shorten
+from tagkit.errors import BundleError
 from tagkit.evaluation.column_report import ColumnReport, make_lemma_report
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
@@ -22,6 +22,7 @@ from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads.parts import PartsHead
 from tagkit.text.edit_scripts import apply_script, edit_script, is_script
 from tagkit.text.records import Sentence, TagColumn
+from tagkit.wording import quoted
 
 _WHOLE = ""  # a script has one part
 
@@ -60,7 +61,7 @@ class LemmaCodec(Codec):
         odd = next((each for each in labels.parts[_WHOLE] if not is_script(each)), None)
         if odd is not None:
             raise BundleError(
-                f"{vocabulary_file}: expected edit scripts of {labels.name}, found {shorten(odd)}"
+                f"{vocabulary_file}: expected edit scripts of {labels.name}, found {quoted(odd)}"
             )
 
     def output(self, head: Any, states: Tensor, mask: Tensor, *, confidence: bool) -> ColumnOutput:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from tagkit.config import Config, with_options
-from tagkit.errors import BundleError, shorten
+from tagkit.errors import BundleError
 from tagkit.evaluation.column_report import ColumnReport, make_tag_column_report
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
@@ -29,6 +29,7 @@ from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, TagColumn
 from tagkit.text.schemes import OUTSIDE, SCHEMES, convert, has_spans, split_tag
+from tagkit.wording import quoted
 
 _WHOLE = ""  # a tag has one part
 
@@ -76,7 +77,7 @@ class TagCodec(Codec):
         if labels.scheme not in SCHEMES or [*labels.parts] != [_WHOLE]:
             raise BundleError(
                 f"{vocabulary_file}: expected tags of the column {labels.name} in one of the "
-                f"schemes {', '.join(SCHEMES)}, found {shorten(labels.scheme)}"
+                f"schemes {', '.join(SCHEMES)}, found {quoted(labels.scheme)}"
             )
         own = _of(config, labels.scheme)
         check_tags(own, labels.parts[_WHOLE], config_file, vocabulary_file)

@@ -23,7 +23,7 @@ from tagkit.wording import (
     listed,
     plural,
     plural_of,
-    shorten,
+    quoted,
     shown_name,
 )
 
@@ -163,7 +163,7 @@ def _one_label(corpora: Corpora) -> Iterator[Statement]:
                 )  # fmt: skip
             yield (
                 Message(
-                    f"every {unit} of {part.name} has the {what} {shorten(label)}: a model that "
+                    f"every {unit} of {part.name} has the {what} {quoted(label)}: a model that "
                     "always predicts it scores 100"
                 ),
                 remedy,

@@ -12,7 +12,7 @@ from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import OUTSIDE
 from tagkit.training.callbacks import Epoch
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
-from tagkit.wording import Message, Setting, listed, plural, shorten, shown_name
+from tagkit.wording import Message, Setting, listed, plural, quoted, shown_name
 
 _FEW = 5  # with fewer examples in dev, or texts, a score is chance
 _NOTHING = 0.02  # F1 or accuracy of a model that is of no use
@@ -95,13 +95,13 @@ def _one_answer(outcome: Outcome) -> Iterator[Statement]:
                 said = "the model predicts O for every token of dev, so that it finds no span"
                 remedy = [*_TRAIN_LONGER, " or with more examples"]
             case Kind.SPANS | Kind.TOKENS:
-                said = f"the model predicts the tag {shorten(answer)} for every token of dev"
+                said = f"the model predicts the tag {quoted(answer)} for every token of dev"
                 remedy = [*_TRAIN_LONGER, " or with more examples"]
             case _ if not answer:
                 said = "the model predicts no class for any text of dev"
                 remedy = [*_TRAIN_LONGER, ", or lower ", Setting("head.threshold")]
             case _:
-                said = f"the model predicts the class {shorten(answer)} for every text of dev"
+                said = f"the model predicts the class {quoted(answer)} for every text of dev"
                 remedy = [*_TRAIN_LONGER, " or with ", Setting("head.class_weights", "balanced")]
         yield Message(f"{said}: it is of no use as it is"), Message(*remedy)
 

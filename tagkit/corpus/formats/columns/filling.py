@@ -21,7 +21,8 @@ from tagkit.corpus.formats.columns.layout import (
     with_value,
 )
 from tagkit.corpus.formats.columns.reader import Block
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError
+from tagkit.wording import quoted
 
 _BLANKS = re.compile(r"([ \t]+)")
 
@@ -66,7 +67,7 @@ def fill_columns(
         bad = next((cell for cell in dict.fromkeys(cells) if not _fits(cell, key, layout)), None)
         if bad is not None:
             line = block.first_line + block.rows[list(cells).index(bad)]
-            raise FormatError(source, line, f"the column {named} cannot hold {shorten(bad)}")
+            raise FormatError(source, line, f"the column {named} cannot hold {quoted(bad)}")
         columns.append(ColumnValues(index, key, cells))
     return filled(block, layout.tabs, columns)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import DataError, FileError, shorten
-from tagkit.wording import plural
+from tagkit.errors import DataError, FileError
+from tagkit.wording import plural, quoted
 
 CONLLU = "conllu"  # name of the format whose columns have names
 TAG = "UPOS"  # of CoNLL-U, where no column of tags is named
@@ -217,15 +217,15 @@ def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[in
     if isinstance(column, str):
         if not conllu:
             raise ValueError(
-                f"{role} column {shorten(column)}: expected a number, as this is no CoNLL-U file"
+                f"{role} column {quoted(column)}: expected a number, as this is no CoNLL-U file"
             )
         name, dot, key = column.partition(".")
         if name.upper() not in CONLLU_COLUMNS or (dot and (name.upper() not in KEYED or not key)):
             names = ", ".join((*CONLLU_COLUMNS, *(f"{name}.Key" for name in KEYED)))
-            raise ValueError(f"{role} column {shorten(column)}: expected one of {names}")
+            raise ValueError(f"{role} column {quoted(column)}: expected one of {names}")
         if key and role == "token":
             raise ValueError(
-                f"token column {shorten(column)}: expected a column without a key, such as FORM: "
+                f"token column {quoted(column)}: expected a column without a key, such as FORM: "
                 "tokens are whole cells"
             )
         return CONLLU_COLUMNS.index(name.upper()), key

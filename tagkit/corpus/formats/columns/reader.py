@@ -32,9 +32,9 @@ from tagkit.corpus.formats.columns.layout import (
     values_of,
 )
 from tagkit.corpus.formats.columns.regular import Table, regular_columns, regular_conllu
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
-from tagkit.wording import Message, Setting, listed, plural
+from tagkit.wording import Message, Setting, listed, plural, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,17 +316,15 @@ def _problem(
         if layout.tabs and "\t" not in line and len(split_line(line, tabs=False)) == layout.width:
             return (
                 f"expected {expected} with tabs between them as on line {layout_line}, found "
-                f"blanks: {shorten(line)}"
+                f"blanks: {quoted(line)}"
             )
-        return (
-            f"expected {expected} as on line {layout_line}, found {len(columns)}: {shorten(line)}"
-        )
+        return f"expected {expected} as on line {layout_line}, found {len(columns)}: {quoted(line)}"
     if columns[layout.token] == DOCSTART:
         return ""
     if layout.conllu and not is_whole(columns[0]):
         if is_conllu_id(columns[0]):
             return ""
-        return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}"
+        return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {quoted(columns[0])}"
     if "" in columns:
-        return f"column {columns.index('')} is empty: {shorten(line)}"
+        return f"column {columns.index('')} is empty: {quoted(line)}"
     return None

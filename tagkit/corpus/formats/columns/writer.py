@@ -6,10 +6,9 @@ from tagkit.corpus.formats.columns.filling import ColumnValues, filled
 from tagkit.corpus.formats.columns.layout import BLANK, DOCSTART, Layout, is_cell, split_line
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.errors import shorten
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
-from tagkit.wording import plural
+from tagkit.wording import plural, quoted
 
 
 def append_column(block: Block, layout: Layout | None, values: Sequence[str]) -> Iterator[str]:
@@ -87,12 +86,12 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
 
 def _check(item: Sentence, cell: str, width: int) -> None:
     if not is_cell(cell):
-        what = f"a cell such as {shorten(cell)}: tabs separate columns, line ends separate tokens"
+        what = f"a cell such as {quoted(cell)}: tabs separate columns, line ends separate tokens"
         raise cannot_hold(item, "columns", what)
     # Without a tab in the line a blank would separate columns.
     if width == 1 and " " in cell:
         raise cannot_hold(
-            item, "columns", f"a word with a blank ({shorten(cell)}) without a tag beside it"
+            item, "columns", f"a word with a blank ({quoted(cell)}) without a tag beside it"
         )
     if cell == DOCSTART:  # read again, the line would be no token
         raise cannot_hold(item, "columns", f"{DOCSTART} as a word")
