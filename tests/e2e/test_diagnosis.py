@@ -116,8 +116,8 @@ def test_seeds_share_what_is_said_of_the_corpora_and_name_the_seed_of_a_model(
     tmp_path: Path,
 ) -> None:
     tiny.write(tmp_path / "train.conll", [*sparse(40, 0), *[["x\tO", "y\tB-RARE"]] * 2])
-    for name in ("dev", "test"):
-        tiny.write(tmp_path / f"{name}.conll", sparse(10, 50))
+    for name, first in (("dev", 50), ("test", 60)):
+        tiny.write(tmp_path / f"{name}.conll", sparse(10, first))
     heard = Findings()
     trained = train_seeds(tiny.small(tmp_path, "train.max_epochs=1", "train.seeds=[4,5]"), heard)
     assert [(finding.name, finding.sentence[:23]) for finding in heard.heard] == [

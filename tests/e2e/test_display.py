@@ -239,4 +239,4 @@ def test_an_unknown_device_is_refused_by_each_command(
 def test_training_refuses_an_unknown_device_too(place: Path, run: Run, command: str) -> None:
     code, _, err = run(command, "--train", place / "train.conll", "--device", "gpu")
     assert code == 1
-    assert err.endswith("""train.device = "gpu": expected 'auto', 'cpu', 'cuda' or 'cuda:N'\n""")
+    assert err.endswith("""--device = "gpu": expected 'auto', 'cpu', 'cuda' or 'cuda:N'\n""")

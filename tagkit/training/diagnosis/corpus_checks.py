@@ -225,8 +225,20 @@ def _large_dev(corpora: Corpora) -> Iterator[Statement]:
 
 
 def _duplicates(corpora: Corpora) -> Iterator[Statement]:
-    known = {sentence.words for sentence in corpora.train.split.sentences}
-    for part in corpora.scored:
+    dev, *rest = corpora.scored
+    config = corpora.prepared.config
+    yield from _occur_again(corpora, corpora.train, corpora.scored, "")
+    # What the run draws from train is no file, and train has been looked at.
+    if not _is_held_out(dev.name, config):
+        yield from _occur_again(corpora, dev, rest, ", which chooses the best epoch")
+
+
+def _occur_again(
+    corpora: Corpora, source: Part, parts: Iterable[Part], role: str
+) -> Iterator[Statement]:
+    """Of each part how many of its sentences another has, whose role in the run is told."""
+    known = {sentence.words for sentence in source.split.sentences}
+    for part in parts:
         shared = shared_sentences(part.split.sentences, known)
         # Short ones ("Thank you.") occur twice in every corpus.
         count, total = (
@@ -237,10 +249,10 @@ def _duplicates(corpora: Corpora) -> Iterator[Statement]:
                 Message(
                     f"{count:,} of {plural(total, corpora.unit)} of {part.name} with at least "
                     f"{LONG} words ({100 * count / total:.0f} %) "
-                    f"{'occur' if count > 1 else 'occurs'} in train too, so that its scores are "
-                    "too good"
+                    f"{'occur' if count > 1 else 'occurs'} in {source.name} too{role}, so that its "
+                    "scores are too good"
                 ),
-                _remedy_of_duplicates(part.name, corpora.prepared.config),
+                _remedy_of_duplicates(source.name, part.name, corpora.prepared.config),
             )
 
 
@@ -249,12 +261,12 @@ def _is_held_out(name: str, config: Config) -> bool:
     return name == "dev" and not config.data.dev_file
 
 
-def _remedy_of_duplicates(name: str, config: Config) -> Message:
+def _remedy_of_duplicates(source: str, name: str, config: Config) -> Message:
     if _is_held_out(name, config):
         dev = Setting("data.dev_file")
         return Message("Name a dev corpus with ", dev, ", or leave in train each text once; tagkit "
                        "check lists the others")  # fmt: skip
-    return Message(f"Remove them from train or from {name}; tagkit check lists them")
+    return Message(f"Remove them from {source} or from {name}; tagkit check lists them")
 
 
 def _other_scheme(corpora: Corpora) -> Iterator[Statement]:

@@ -164,6 +164,25 @@ def test_sentences_of_train_in_dev_are_counted_from_five_percent_on(tmp_path: Pa
     assert finding.sentence.startswith("40 of 40 sentences of dev with at least 5 words (100 %)")
 
 
+def test_sentences_of_dev_in_test_are_counted_as_dev_chooses_the_epoch(tmp_path: Path) -> None:
+    train, dev = numbered(40), numbered(20, 40)
+    assert said(found(tmp_path, train=train, dev=dev, test=dev[:2] + numbered(18, 60))) == [
+        (
+            "duplicates",
+            "2 of 20 sentences of test with at least 5 words (10 %) occur in dev too, which "
+            "chooses the best epoch, so that its scores are too good. Remove them from dev or from "
+            "test; tagkit check lists them.",
+        )
+    ]
+    assert found(tmp_path, train=train, dev=dev, test=dev[:1] + numbered(19, 60)) == []
+    # Of what was drawn from train, train is named alone.
+    (finding,) = found(tmp_path, train=train, test=train)
+    assert finding.sentence == (
+        "36 of 40 sentences of test with at least 5 words (90 %) occur in train too, so that its "
+        "scores are too good"
+    )
+
+
 def test_a_dev_corpus_in_another_scheme_is_named(tmp_path: Path) -> None:
     iobes = [[line.replace("B-", "S-") for line in sentence] for sentence in numbered(10, 20)]
     text = (
