@@ -74,7 +74,7 @@ _PUBLIC = {
     "GenerationOptions": "tagkit.inference.generation_options",
     "Generated": "tagkit.inference.generation",
     "LineScore": "tagkit.inference.line_scores",
-    "Trained": "tagkit.training.trainer",
+    "Trained": "tagkit.training.run_end",
     "TrainedSeeds": "tagkit.training.seeds",
     "Epoch": "tagkit.training.callbacks",
     "Finding": "tagkit.training.diagnosis.finding",
@@ -170,7 +170,8 @@ if TYPE_CHECKING:
     from tagkit.training.diagnosis.finding import Finding as Finding
     from tagkit.training.learning_curve import learning_curve as learning_curve
     from tagkit.training.seeds import TrainedSeeds as TrainedSeeds, train_seeds as train_seeds
-    from tagkit.training.trainer import Trained as Trained, train as train
+    from tagkit.training.run_end import Trained as Trained
+    from tagkit.training.trainer import train as train
     from tagkit.training.trials import Trial as Trial, Tuned as Tuned
     from tagkit.training.tuning import tune as tune
 

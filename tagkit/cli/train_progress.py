@@ -11,10 +11,10 @@ from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.report_text import label_cell, report_lines
 from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.run_end import Trained
 from tagkit.training.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
-from tagkit.training.trainer import Trained
 from tagkit.wording import (
     Message,
     as_path_argument,

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any, Literal
 
 from tagkit.config import fixed
-from tagkit.errors import Interrupted, TrainingError
+from tagkit.errors import TrainingError
 from tagkit.evaluation.criterion import rank
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
@@ -175,6 +175,7 @@ class Run:
             )
             state.add_epoch(epoch)
             if epoch.is_best:
+                self.folder.remove_results()  # those of a finished run that was resumed
                 self.save_model("best", epoch)
         # After the model, so that the history never names a best epoch whose model is not saved.
         self.folder.write_history(state.epochs)
@@ -242,23 +243,6 @@ class Run:
         )
         # At once, so that a run that is killed now resumes with the halved learning rate.
         self.checkpoint()
-
-    def interrupt(self) -> None:
-        """Save a checkpoint to resume from, and a model.
-
-        Raises:
-            Interrupted: always.
-        """
-        self.checkpoint()
-        epoch, step = len(self.state.epochs) + 1, self.state.step
-        with self.state.optimizer.averaged():
-            facts = {**self.facts, "epoch": epoch, "step": step}
-            self.folder.save_model("last", self.prepared, facts)
-        self.processes.barrier()  # none ends while the first one is still writing
-        raise Interrupted(
-            f"stopped after step {step}, in epoch {epoch}; a checkpoint to resume from is in "
-            f"{self.folder.path}"
-        )
 
     def save_model(self, name: str, epoch: Epoch, **more: Any) -> None:
         """Save the model with its current weights, those of `epoch`, as `best` or `last`."""

@@ -16,7 +16,7 @@ from tagkit.storage import restore_set_aside
 from tagkit.storage.lock import locked
 from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.training.run_contents import contents_of, is_subrun
-from tagkit.training.run_files import BEST, CHECKPOINTS, MODELS
+from tagkit.training.run_files import BEST, CHECKPOINTS, MODELS, RESULTS
 from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message, listed
 
 
@@ -61,6 +61,17 @@ def is_finished(folder: Path) -> bool:
         return False
 
 
+def cut_epoch(folder: Path, whole: int) -> int | None:
+    """The epoch whose model is kept here, if a time limit ended the run in the midst of it.
+
+    Args:
+        folder: of the run.
+        whole: number of epochs that were completed.
+    """
+    epoch = read_metadata(folder / BEST).get("epoch") if is_finished(folder) else None
+    return epoch if isinstance(epoch, int) and epoch > whole else None
+
+
 def clear(folder: Path, manifest: Manifest) -> None:
     """Remove what runs have left, and nothing else.
 
@@ -101,6 +112,17 @@ def repair(folder: Path, manifest: Manifest) -> None:
     temporary = [name for name in (*own, HALF_MANIFEST) if canonical(name) != name]
     folders = [name for name in found.folders if canonical(name) != name]
     _remove(folder, temporary, folders)
+
+
+def remove_results(folder: Path, manifest: Manifest) -> None:
+    """Remove the run's predictions and reports, as those of a model that is about to be replaced.
+
+    Raises:
+        CheckpointError: they cannot be removed.
+    """
+    own = [name for name in RESULTS if manifest.owns(name) and (folder / name).exists()]
+    if own:
+        _remove(folder, own, ())
 
 
 def _refuse_foreign(folder: Path, names: Sequence[str]) -> None:

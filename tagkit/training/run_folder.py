@@ -41,9 +41,15 @@ from tagkit.training.checkpoint import Checkpoint, checkpoint_name
 from tagkit.training.manifest import Manifest
 from tagkit.training.plots import write_curves
 from tagkit.training.run_checkpoints import RunCheckpoints, checkpoint_to_resume, resumed_config
-from tagkit.training.run_cleanup import clear, refuse_to_lose, repair
+from tagkit.training.run_cleanup import (
+    clear,
+    cut_epoch,
+    refuse_to_lose,
+    remove_results,
+    repair,
+)
 from tagkit.training.run_contents import Contents, contents_of
-from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
+from tagkit.training.run_files import BEST, CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
 from tagkit.training.setup import Prepared
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 
@@ -127,6 +133,11 @@ class RunFolder:
         checkpoint = checkpoint_to_resume(self.path, run, check, note) if resume else None
         if checkpoint:
             note(f"resuming after step {checkpoint.step}")
+            if cut := cut_epoch(self.path, len(checkpoint.state["epochs"])):
+                note(
+                    f"{self.path / BEST} holds the model of epoch {cut}, in which the time limit "
+                    "fell: that of the best whole epoch will replace it"
+                )
         elif resume and not self.contents().artifacts():
             # So that a script can always pass `resume`, also the first time.
             note(f"{self.path}: no run to resume; starting a new one")
@@ -207,6 +218,11 @@ class RunFolder:
         if self.writes:
             self.claim(HISTORY)
             write_history(self.path, epochs)
+
+    def remove_results(self) -> None:
+        """Remove predictions and reports of an earlier best model; see `run_cleanup`."""
+        if self.writes:
+            remove_results(self.path, self.manifest)
 
     def write_results(self, results: Mapping[str, bytes], note: Callable[[str], None]) -> None:
         """Write predictions and reports; where a foreign file has a name of them, note that.

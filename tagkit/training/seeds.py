@@ -26,12 +26,13 @@ from tagkit.training.callbacks import Epoch, Listener, Save, Step, listener_of
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
 from tagkit.training.run_cleanup import is_finished
+from tagkit.training.run_end import Trained
 from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SeedScores, write_summary
 from tagkit.training.setup import Prepared
-from tagkit.training.trainer import Trained, train
+from tagkit.training.trainer import train
 from tagkit.wording import ANOTHER_OR_FORCE, Message, listed
 
 _NO_TIME = 1e-6  # minutes: 0 means no limit

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +13,20 @@ import torch
 from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError, Interrupted
-from tagkit.evaluation.criterion import Criterion
-from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import annotated
-from tagkit.limits import BATCH_SIZE
 from tagkit.models.device import choose_workers, set_threads
 from tagkit.nn.second_thread import second_thread
 from tagkit.nn.threads import chosen_threads
-from tagkit.text.json_text import plain
 from tagkit.training.beforehand import device_of
-from tagkit.training.callbacks import Epoch, Listener, listener_of
+from tagkit.training.callbacks import Listener, listener_of
 from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
-from tagkit.training.diagnosis.finding import Finding
-from tagkit.training.diagnosis.guessing import loss_of_guessing
-from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
-from tagkit.training.feature_share import score_dev
 from tagkit.training.micro_batches import oom_as_error
 from tagkit.training.precision import autocast
 from tagkit.training.readout import solve_readout
-from tagkit.training.results import results, scores_of
 from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
+from tagkit.training.run_end import Trained, finish, interrupt
 from tagkit.training.run_files import TRACKED
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
@@ -47,53 +36,6 @@ from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
 from tagkit.training.undisturbed import undisturbed
 from tagkit.wording import clipped
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """The result of a run.
-
-    Attributes:
-        predictor: the best epoch's model.
-        epochs: all of them.
-        best: the one whose model was kept.
-        dev: report of the best model on dev.
-        test: report on test; None without a test corpus.
-        folder: where the model is.
-        criterion: what the best epoch was chosen by.
-        results: contents of the files with predictions and reports, by name; none of a process
-            that writes nothing.
-        ended: why there was no further epoch: all were done, dev did not get better for
-            `patience` epochs, or `max_minutes` were over.
-        skipped: steps whose loss or gradients were not finite.
-        findings: what is wrong with the corpora, and with how training went.
-    """
-
-    predictor: Predictor
-    epochs: tuple[Epoch, ...]
-    best: Epoch
-    dev: Report
-    test: Report | None
-    folder: Path
-    criterion: Criterion
-    results: Mapping[str, bytes] = field(repr=False)
-    ended: Ending
-    skipped: int
-    findings: tuple[Finding, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the run was and found, as values that JSON has; without model and predictions."""
-        return {
-            "folder": str(self.folder),
-            "ended": self.ended,
-            "skipped": self.skipped,
-            "metric": self.criterion.key,
-            "best": plain(self.best),
-            "epochs": plain(self.epochs),
-            "dev": plain(self.dev),
-            "test": plain(self.test),
-            "findings": plain(self.findings),
-        }
 
 
 def training_loop(run: Run) -> Ending:
@@ -162,14 +104,14 @@ def training_loop(run: Run) -> Ending:
                     run.evaluate(whole=False)
                     return "time"
                 case Action.STOP:
-                    run.interrupt()  # saves a checkpoint and raises Interrupted
+                    interrupt(run)  # saves a checkpoint and raises Interrupted
 
         # Evaluate on dev: the best model is saved, and the schedule may cut the learning rate.
         epoch = run.evaluate(whole=True)
         state.end_epoch(epoch.score)
         run.checkpoint()
         if run.stop_requested() and not run.ending():
-            run.interrupt()
+            interrupt(run)
     return ending
 
 
@@ -302,46 +244,7 @@ def train(
             if begins:
                 run.checkpoint()  # of step 0, so that there is always one to go back to
             train_run = solve_readout if is_closed_form(prepared.config) else training_loop
-            return _finish(run, train_run(run), findings)
-
-
-def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
-    """Save the last epoch's model, score the best one, and save that again with its scores."""
-    state, predictor, prepared = run.state, run.predictor, run.prepared
-    with state.optimizer.averaged():
-        run.save_model("last", state.epochs[-1])
-    state.load_best()
-    corpus = prepared.corpus
-    dev = score_dev(run)
-    best = state.best
-    if prepared.model.feature_crf is not None and not run.criterion.is_loss:
-        # Of the model that is saved: those of an epoch are of the network alone.
-        score, parts = run.criterion.of_report(dev.report), dict(dev.report.parts())
-        best = replace(best, score=score, scores=parts)
-    test = annotated(predictor, corpus.test, batch_size=BATCH_SIZE) if corpus.test else None
-    run.save_model("best", best, scores=scores_of(dev, test))
-    kept = results(predictor, dev, test) if run.folder.writes else {}
-    run.folder.write_results(kept, run.listener.on_note)
-    run.processes.barrier()  # no process returns before the first has written the model
-    run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
-    examples = len(corpus.train.sentences) if prepared.task.annotates else corpus.train.tokens
-    counts = state.skipped, state.rollbacks, examples, loss_of_guessing(prepared)
-    found = diagnose_run(Outcome(tuple(state.epochs), run.criterion.key, dev.report, *counts))
-    for finding in found:
-        run.listener.on_finding(finding)
-    return Trained(
-        predictor=predictor,
-        epochs=tuple(state.epochs),
-        best=best,
-        dev=dev.report,
-        test=test.report if test else None,
-        folder=run.folder.path,
-        criterion=run.criterion,
-        results=kept,
-        ended=ended,
-        skipped=state.skipped,
-        findings=findings + found,
-    )
+            return finish(run, train_run(run), findings)
 
 
 def _nonfinite(loss: float, settings: TrainConfig) -> str:

@@ -21,8 +21,9 @@ from tagkit.inference.score import dev_scores, evaluate_split, score_model
 from tagkit.models.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
+from tagkit.training.run_end import Trained
 from tagkit.training.setup import prepare
-from tagkit.training.trainer import Trained, train
+from tagkit.training.trainer import train
 
 SMALL = [
     "embeddings.word_dim=16", "embeddings.char_dim=8", "embeddings.char_hidden=8",

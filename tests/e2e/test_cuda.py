@@ -14,7 +14,8 @@ from tagkit.config import Config, load_config
 from tagkit.errors import Interrupted
 from tagkit.inference.predictor import load
 from tagkit.nn.encoder import LAYERS
-from tagkit.training.trainer import Trained, train
+from tagkit.training.run_end import Trained
+from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.cuda
 DEVICES = ("cpu", "cuda")

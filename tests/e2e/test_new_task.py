@@ -23,7 +23,8 @@ from tagkit.models.task_table import TASKS
 from tagkit.storage import digest_of
 from tagkit.text.records import Sentence
 from tagkit.training.callbacks import Epoch, Listener, Step
-from tagkit.training.trainer import Trained, train
+from tagkit.training.run_end import Trained
+from tagkit.training.trainer import train
 
 
 @pytest.fixture(autouse=True, scope="module")

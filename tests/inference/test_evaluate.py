@@ -12,7 +12,8 @@ from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.inference.predictor import Predictor
 from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Sentence
-from tagkit.training.trainer import Trained, train
+from tagkit.training.run_end import Trained
+from tagkit.training.trainer import train
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from tagkit.errors import Interrupted
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.training.callbacks import Epoch, Listener, Step
-from tagkit.training.trainer import Trained, train
+from tagkit.training.run_end import Trained
+from tagkit.training.trainer import train
 
 EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
 

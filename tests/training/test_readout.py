@@ -20,7 +20,8 @@ from tagkit.models.model import Model
 from tagkit.nn.ridge import RidgeSums, Solution
 from tagkit.training.callbacks import Listener
 from tagkit.training.readout import PENALTIES
-from tagkit.training.trainer import Trained, train
+from tagkit.training.run_end import Trained
+from tagkit.training.trainer import train
 
 SMALL = [
     "encoder.cell=echo-state", "encoder.hidden=40", "encoder.leak=1", "train.readout=ridge",
