@@ -272,7 +272,7 @@ BREAKS = [
           "feature_share::test_the_share_that_is_best"),
     Break("feature_share", "alone > together + margin", "alone > together",
           "feature_share::test_the_share_that_is_best"),
-    Break("training/trainer", "best = replace(best, score=score, scores=parts)", "pass",
+    Break("training/run_end", "best = replace(best, score=score, scores=parts)", "pass",
           "feature_share::test_dev_is_that"),
     Break("models/classifier", "    output = _with_bag(context, output, predictions)\n", "",
           "e2e/classification::test_probabilities_are_those"),
