@@ -173,6 +173,21 @@ def test_a_pair_that_is_not_whole_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "b.txt", read_brat)
 
 
+def test_where_labels_are_not_wanted_no_annotation_is_read(tmp_path: Path) -> None:
+    pair(tmp_path, "Oslo", "T1\tLOC 0 1;2 4\tO lo\nR1\tIn x y\n", "pieces")
+    pair(tmp_path, "Rome", "T1\tLOC 0 9\tOslo\nhello\n", "broken")
+    pair(tmp_path, b"\xef\xbb\xbfBonn\r\n", "", "bytes")
+    (tmp_path / "bytes.ann").write_bytes(b"\xff\x00")
+    notes: list[str] = []
+    found = read(tmp_path, read_brat, with_tags=False, note=notes.append)
+    assert found == [Document("Rome"), Document("Bonn\r\n"), Document("Oslo")]
+    assert [item.name for item in found] == ["broken", "bytes", "pieces"]  # type: ignore[union-attr]
+    assert notes == []
+    (tmp_path / "broken.txt").unlink()
+    with pytest.raises(DataError, match=r"broken.ann:1: expected its text in .*broken.txt, found"):
+        read(tmp_path, read_brat, with_tags=False)
+
+
 labels = words(max_size=3).filter(lambda label: not any(char.isspace() for char in label))
 
 
