@@ -5,7 +5,8 @@ count code points of the text as it is in its file: \r\n is two of them; a byte 
 as it is no part of the text. Files that count otherwise (line ends as one, or the mark too) are
 recognised by the texts that .ann repeats, and converted.
 
-Where labels are not wanted, as in prediction, texts alone are read, and no .ann is opened.
+Where labels are wanted, a text needs its .ann. Where they are not, as in prediction, texts alone
+are read, and no .ann is opened.
 """
 
 import os
@@ -22,7 +23,7 @@ from tagkit.corpus.formats.source import Source, unpacked_name
 from tagkit.errors import DataError, FileError, FormatError
 from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
-from tagkit.wording import Message, Setting, quoted, reason, shown_name
+from tagkit.wording import Message, Setting, listed, plural, quoted, reason, shown_name
 
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
@@ -80,6 +81,20 @@ def _other_of(file: Path, ending: str) -> Path | None:
     return next((path for path in beside if os.path.isfile(path)), None)
 
 
+def _without_annotation(path: Path, annotated: Sequence[Path]) -> list[Path]:
+    """The .txt files of a folder that have no .ann, in order, or the one that the path names."""
+    files = _files_in(path) if os.path.isdir(path) else [path]
+    stems = {_stem(file) for file in annotated}
+    return [
+        file
+        for file in files
+        if _ending(file) == TEXT
+        and _stem(file) not in stems
+        and not file.name.startswith(".")
+        and _other_of(file, TEXT) == file  # a.txt rather than a.txt.gz, where both are there
+    ]
+
+
 def _ending(path: Path) -> str:
     return Path(unpacked_name(path.name)).suffix
 
@@ -92,11 +107,15 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
     """A document for each text of a folder, or for one pair of files."""
     path = Path(source.path)
     files = annotated_files(path)
+    alone = _without_annotation(path, files)
+    if not reading.with_tags:
+        yield from _texts(path, sorted([*files, *alone], key=_name_in_order), reading)
+        return
     if not files:
         raise DataError(f"{path}: expected a file NAME.ann beside NAME.txt, found none")
-    if not reading.with_tags:
-        yield from _texts(files, reading)
-        return
+    if alone:
+        names, are = listed([file.name for file in alone]), "is" if len(alone) == 1 else "are"
+        reading.note(f"{path}: {plural(len(alone), 'text')} without .ann {are} left out: {names}")
     others: Counter[str] = Counter()
     for file in files:
         document = _document(file, reading, others)
@@ -107,8 +126,15 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
         reading.note(f"{path}: only spans are read; skipped: {found}")
 
 
-def _texts(files: Sequence[Path], reading: Reading) -> Iterator[Document]:
-    """The texts alone of these .ann files, none of which is opened."""
+def _name_in_order(file: Path) -> str:
+    """What texts are sorted by, with .ann or without: the name that the .ann has or would have."""
+    return f"{_stem(file)}{ANNOTATION}"
+
+
+def _texts(path: Path, files: Sequence[Path], reading: Reading) -> Iterator[Document]:
+    """The texts of these files, each of them an .ann or a text without one."""
+    if not files:
+        raise DataError(f"{path}: expected a file NAME.txt, found none")
     for file in files:
         text_file = _text_file(file, reading)
         text = None if text_file is None else reading.text_of(str(text_file))
