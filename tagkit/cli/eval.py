@@ -210,7 +210,6 @@ def eval_command(
         "--coverage": coverage is not None,
         "--device": device != "auto",
         "--threads": threads is not None,
-        "--on-misaligned": on_misaligned is not None,
         "--cache": cache,
     }
     refuse(of_models if gold else {}, "is for a model: --gold compares files")

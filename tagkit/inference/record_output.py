@@ -1,17 +1,23 @@
-"""Predicted records -> a file, a pair of files or a folder, by the writer of their format."""
+"""Predicted records -> a file, a pair of files or a folder, by the writer of their format.
+
+A pair is named by one of its files, and the other one may be a text of the user's: a pair that is
+there is replaced only where its text stays as it is, as when a prediction is repeated.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tagkit.corpus.formats.brat import PAIR
+from tagkit.corpus.formats.brat import PAIR, TEXT
 from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, naming_file
+from tagkit.corpus.formats.source import is_regular
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import DataError, TagkitError
 from tagkit.inference.answers import writing_of
 from tagkit.inference.style import Style
 from tagkit.inference.window import Output
+from tagkit.storage import encoded
 from tagkit.storage.places import (
     refuse_folder_of_input,
     refuse_input,
@@ -19,7 +25,7 @@ from tagkit.storage.places import (
     require_place,
 )
 from tagkit.text.records import TaggedText
-from tagkit.wording import Message, Setting, once
+from tagkit.wording import Message, Setting, once, reason
 
 
 def fills_files(format: str) -> bool:
@@ -41,7 +47,8 @@ def check_output(output: Path | None, format: str, inputs: Iterable[str]) -> Non
         inputs: paths of the inputs.
 
     Raises:
-        DataError: the output is an input, or cannot be created.
+        DataError: the output is an input, or cannot be created, or one file of a pair is there
+            without the other.
     """
     if output is None:
         if fills_files(format):
@@ -55,9 +62,24 @@ def check_output(output: Path | None, format: str, inputs: Iterable[str]) -> Non
         for file in pair_of(output):
             refuse_input(file, read)
             require_place(file, replace=True)
+        _require_both_or_none(output)
     else:  # folders are filled, never replaced
         refuse_folder_of_input(output, read)
         require_new_folder(output)
+
+
+def _require_both_or_none(output: Path) -> None:
+    """Refuse a pair of which one file is there: no prediction wrote it.
+
+    Raises:
+        DataError: it is.
+    """
+    there = [file for file in pair_of(output) if is_regular(str(file))]
+    if len(there) == 1:
+        (other,) = {*pair_of(output)} - {*there}
+        raise DataError(
+            f"{there[0]}: is there without {other.name}, and would be lost; name another file"
+        )
 
 
 def write_records(
@@ -84,7 +106,7 @@ def write_records(
     if output is not None and write is None:
         pieces = _pieces(outputs, style, single=single, note=note, on_window=lambda: None)
         if single:
-            write_pair(output, pieces, replace=True)
+            _write_pair(output, pieces)
         else:
             write_folder(output, pieces)
         return
@@ -102,6 +124,46 @@ def write_records(
         flush()
         raise
     flush()
+
+
+def _write_pair(output: Path, pieces: Iterable[Piece]) -> None:
+    """A new pair of files, or new annotation of the text of one that is there.
+
+    Raises:
+        DataError: the text that is there is another one, or nothing can be written.
+    """
+    text = next(file for file in pair_of(output) if file.suffix == TEXT)
+    if is_regular(str(text)):
+        write_pair(output, _with_text_of(text, pieces), replace=True)
+    else:
+        write_pair(output, pieces, replace=False)
+
+
+def _with_text_of(file: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces, as long as their text is that of the file.
+
+    Raises:
+        DataError: it is another one, or cannot be read.
+    """
+    try:
+        there = file.open("rb")
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {reason(error)}") from None
+    with there:
+        for piece in pieces:
+            if piece.file == TEXT:
+                text = encoded(piece.text, first=there.tell() == 0)
+                if there.read(len(text)) != text:
+                    raise _another_text(file)
+            yield piece
+        if there.read(1):
+            raise _another_text(file)
+
+
+def _another_text(file: Path) -> DataError:
+    return DataError(
+        f"{file}: holds another text than the predictions, and would be lost; name another file"
+    )
 
 
 def _pieces(

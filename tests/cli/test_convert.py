@@ -112,6 +112,27 @@ def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
     assert (tmp_path / "a.conll").read_text("utf-8") == "Oslo\tB-LOC\nis\tO\nfar\tO\n\n" * 2
 
 
+def test_texts_of_brat_without_annotation_are_named_by_all_that_need_labels(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "drop"
+    folder.mkdir()
+    for name, text in (("one.txt", "Ada left ."), ("two.txt", "Ben"),
+                       ("one.ann", "T1\tPER 0 3\tAda\n")):  # fmt: skip
+        (folder / name).write_text(text, encoding="utf-8")
+    told = f"{folder}: 1 text without .ann is left out: two.txt"
+    ended = tagkit("convert", folder, tmp_path / "d.jsonl")
+    assert (ended.code, ended.err.splitlines()[1]) == (0, told)
+    assert len((tmp_path / "d.jsonl").read_text("utf-8").splitlines()) == 1
+    checked = tagkit("check", folder)
+    assert told.removeprefix(f"{folder}: ") in checked.out + checked.err
+    assert told in tagkit("eval", "--gold", folder, "--pred", tmp_path / "d.jsonl").err
+    trained = tagkit("train", "--train", folder, "--dev", "dev.conll", "-o", tmp_path / "m",
+                     *small("train.max_epochs=1"), "--threads=1")  # fmt: skip
+    assert trained.code == 0, trained.err
+    assert "       train: 1 text without .ann is left out: two.txt\n" in trained.err
+
+
 def test_a_packed_output_is_the_same_bytes_each_time(
     tagkit: Program, model: Path, tmp_path: Path
 ) -> None:

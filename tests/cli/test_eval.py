@@ -306,6 +306,25 @@ def test_a_column_of_files_that_are_no_tables_of_texts_is_refused(
         assert ended.err.endswith(f": {option} is for TSV and CSV\n"), ended.err
 
 
+def test_spans_in_pieces_are_compared_as_the_option_says(tagkit: Program, tmp_path: Path) -> None:
+    for name in ("good", "pred"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text("North and South Korea left Oslo", "utf-8")
+    rows = "T1\tLOC 0 5;16 21\tNorth Korea\nT2\tLOC 27 31\tOslo\n"
+    (tmp_path / "good" / "a.ann").write_text(rows, "utf-8")
+    (tmp_path / "pred" / "a.ann").write_text("T1\tLOC 27 31\tOslo\n", "utf-8")
+    files = ["--gold", tmp_path / "good", "--pred", tmp_path / "pred"]
+    refused = tagkit("eval", *files)
+    problem = f"{tmp_path}/good/a.ann:1: T1 (LOC 0 21) is in 2 pieces, and a span is one stretch"
+    assert (refused.code, refused.err.splitlines()[-1]) == (
+        1, f"error: {problem}: see --on-misaligned",
+    )  # fmt: skip
+    for how, done, recall in (("shrink", "left out", 1), ("expand", "made one stretch", 0.5)):
+        ended = tagkit("eval", *files, "--on-misaligned", how, "--json")
+        assert f"{problem}: {done}" in ended.err.splitlines()
+        assert json.loads(ended.out)["micro"]["recall"] == recall
+
+
 def test_a_cache_is_for_one_language_model(tagkit: Program, model: Path) -> None:
     ended = tagkit("eval", "m", "f", "--cache-theta", "1")
     assert (ended.code, "--cache-theta is for --cache" in ended.err) == (2, True)

@@ -444,6 +444,56 @@ def test_a_folder_or_a_pair_of_files_is_written(tagkit: Program, model: Path) ->
     assert "one.txt" in ended.err
 
 
+def test_a_text_beside_the_annotation_that_is_named_is_not_lost(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    notes, ann = tmp_path / "notes.txt", tmp_path / "notes.ann"
+    record = tmp_path / "j.jsonl"
+    notes.write_text("My own notes", encoding="utf-8")
+    record.write_text('{"text": "Ada left", "spans": []}\n', encoding="utf-8")
+    options = ["--format", "brat", "-o", ann, "--quiet"]
+    for file, problem in (
+        (record, "is there without notes.ann, and would be lost; name another file"),
+        (notes, "is an input, and would be lost; name another file"),
+    ):
+        # Before the model is loaded.
+        ended = tagkit("predict", tmp_path / "no-model", file, *options)
+        assert (ended.code, ended.err) == (1, f"error: {notes}: {problem}\n")
+    ann.write_text("T1\tX 0 2\tMy\n", encoding="utf-8")
+    ended = tagkit("predict", model, record, *options)
+    told = "holds another text than the predictions, and would be lost; name another file"
+    assert (ended.code, ended.err) == (1, f"error: {notes}: {told}\n")
+    assert (notes.read_text("utf-8"), ann.read_text("utf-8")) == ("My own notes", "T1\tX 0 2\tMy\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j.jsonl", "notes.ann", "notes.txt"]
+    notes.write_text("Ada left", encoding="utf-8")
+    assert tagkit("predict", model, record, *options).code == 0
+    assert ann.read_text("utf-8") == "T1\tPER 0 3\tAda\n"
+
+
+def test_each_text_of_a_folder_is_one_document_for_brat_with_its_name(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    texts, out = tmp_path / "texts", tmp_path / "out"
+    texts.mkdir()
+    (texts / "a.txt").write_text("Ada visits Rome.\nBen left.\n", encoding="utf-8")
+    (texts / "b.txt").write_text("Ben", encoding="utf-8")
+    ended = tagkit("predict", model, texts, "--input-format", "brat", "--format", "brat", "-o", out)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert {path.name: path.read_text("utf-8") for path in out.iterdir()} == {
+        "a.txt": "Ada visits Rome.\nBen left.\n",
+        "a.ann": "T1\tPER 0 3\tAda\nT2\tLOC 11 15\tRome\nT3\tPER 17 20\tBen\n",
+        "b.txt": "Ben", "b.ann": "T1\tPER 0 3\tBen\n",
+    }  # fmt: skip
+    (texts / "b.ann").write_text("", encoding="utf-8")  # one is enough to recognise the format
+    shown = tagkit("predict", model, texts, "--format", "jsonl")
+    assert [json.loads(line)["text"] for line in shown.out.splitlines()] == [
+        "Ada visits Rome.\nBen left.\n", "Ben",
+    ]  # fmt: skip
+    assert shown.err == (
+        f"{texts}: read as brat: a folder with .ann files (--input-format chooses another format)\n"
+    )
+
+
 def test_ids_and_metadata_of_records_come_back(tagkit: Program, model: Path) -> None:
     record = {"id": 7, "text": "Ada visits Rome .", "meta": {"page": 3}, "line": "x", "spans": []}
     stdin = json.dumps(record).encode()

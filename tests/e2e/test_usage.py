@@ -41,7 +41,6 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
         (["--batch-size", "3"], "--batch-size"),
         (["--device", "cpu"], "--device"),
         (["--threads", "4"], "--threads"),
-        (["--on-misaligned", "drop"], "--on-misaligned"),
     ],
 )
 def test_eval_of_files_refuses_the_options_of_models(

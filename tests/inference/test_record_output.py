@@ -12,7 +12,7 @@ from tagkit.errors import DataError, FormatError
 from tagkit.inference.record_output import check_output, fills_files, write_records
 from tagkit.inference.style import Style
 from tagkit.inference.window import Output
-from tagkit.text.records import Document, Sentence
+from tagkit.text.records import Document, Sentence, TextSpan
 
 
 def style(format: str) -> Style:
@@ -72,6 +72,47 @@ def test_a_folder_or_a_pair_is_filled(tmp_path: Path) -> None:
     ]  # fmt: skip
     write_records([window(*texts)], style("brat"), tmp_path / "one.ann", None, lambda _: None)
     assert (tmp_path / "one.txt").read_text("utf-8") == "Oslo.\nRome.\n"
+
+
+def test_a_pair_is_replaced_where_its_text_stays_and_else_left_as_it_is(tmp_path: Path) -> None:
+    ann, text = tmp_path / "one.ann", tmp_path / "one.txt"
+    oslo = TextSpan("Oslo", 0, 4, "LOC")
+    plain, found = Document("Oslo.", spans=()), Document("Oslo.", spans=(oslo,))
+    for document in (plain, found):
+        check_output(ann, "brat", [])
+        write_records([window(document)], style("brat"), ann, None, lambda _: None)
+    before = {text: b"Oslo.", ann: b"T1\tLOC 0 4\tOslo\n"}
+    assert {path: path.read_bytes() for path in before} == before
+    others = ([Document("Oslo", spans=())], [Document("Oslo!", spans=())], [found, found])
+    for documents in others:  # shorter, different, longer
+        for output in (ann, text):
+            with pytest.raises(DataError) as caught:
+                write_records([window(*documents)], style("brat"), output, None, lambda _: None)
+            assert str(caught.value) == (
+                f"{text}: holds another text than the predictions, and would be lost; name another "
+                "file"
+            )
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    # A text's own U+FEFF is doubled at the start of a file.
+    marked = tmp_path / "marked.ann"
+    for document in (plain, found):
+        document = replace(document, text="\ufeffOslo.", spans=())
+        write_records([window(document)], style("brat"), marked, None, lambda _: None)
+
+
+def test_a_pair_of_which_one_file_is_there_is_refused_before_anything_is_predicted(
+    tmp_path: Path,
+) -> None:
+    ann, text = tmp_path / "notes.ann", tmp_path / "notes.txt"
+    for there, other in ((text, ann), (ann, text)):
+        there.write_text("of the user", encoding="utf-8")
+        for output in (there, other):
+            with pytest.raises(DataError) as caught:
+                check_output(output, "brat", [])
+            assert str(caught.value) == (
+                f"{there}: is there without {other.name}, and would be lost; name another file"
+            )
+        there.unlink()
 
 
 def test_an_output_is_no_input_and_nothing_that_is_there(tmp_path: Path) -> None:

@@ -4,12 +4,15 @@ The format is described on brat's page "Standoff format" (brat.nlplab.org/stando
 count code points of the text as it is in its file: \r\n is two of them; a byte order mark is none,
 as it is no part of the text. Files that count otherwise (line ends as one, or the mark too) are
 recognised by the texts that .ann repeats, and converted.
+
+Where labels are wanted, a text needs its .ann. Where they are not, as in prediction, texts alone
+are read, and no .ann is opened.
 """
 
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from tagkit.corpus.formats.source import Source, unpacked_name
 from tagkit.errors import DataError, FileError, FormatError
 from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
-from tagkit.wording import Message, Setting, quoted, reason, shown_name
+from tagkit.wording import Message, Setting, listed, plural, quoted, reason, shown_name
 
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
@@ -58,15 +61,38 @@ def annotated_files(path: Path) -> list[Path]:
         DataError: the folder cannot be read.
     """
     if os.path.isdir(path):
-        try:
-            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ANNOTATION)
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
+        return [file for file in _files_in(path) if _stem(file) and _ending(file) == ANNOTATION]
     if _ending(path) not in PAIR:
         return []
     # Given one file of a pair, the other one is looked up beside it.
-    beside = [path.with_name(f"{_stem(path)}{ANNOTATION}{gz}") for gz in ("", PACKED)]
-    return [p for p in beside if os.path.isfile(p)][:1]
+    return [found] if (found := _other_of(path, ANNOTATION)) else []
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be read as a folder: {reason(error)}") from None
+
+
+def _other_of(file: Path, ending: str) -> Path | None:
+    """The file of a pair that has this ending, plain or packed; None where there is none."""
+    beside = [file.with_name(f"{_stem(file)}{ending}{gz}") for gz in ("", PACKED)]
+    return next((path for path in beside if os.path.isfile(path)), None)
+
+
+def _without_annotation(path: Path, annotated: Sequence[Path]) -> list[Path]:
+    """The .txt files of a folder that have no .ann, in order, or the one that the path names."""
+    files = _files_in(path) if os.path.isdir(path) else [path]
+    stems = {_stem(file) for file in annotated}
+    return [
+        file
+        for file in files
+        if _ending(file) == TEXT
+        and _stem(file) not in stems
+        and not file.name.startswith(".")
+        and _other_of(file, TEXT) == file  # a.txt rather than a.txt.gz, where both are there
+    ]
 
 
 def _ending(path: Path) -> str:
@@ -78,11 +104,18 @@ def _stem(path: Path) -> str:
 
 
 def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
-    """A document for each .ann file of a folder, or for one pair of files."""
+    """A document for each text of a folder, or for one pair of files."""
     path = Path(source.path)
     files = annotated_files(path)
+    alone = _without_annotation(path, files)
+    if not reading.with_tags:
+        yield from _texts(path, sorted([*files, *alone], key=_name_in_order), reading)
+        return
     if not files:
         raise DataError(f"{path}: expected a file NAME.ann beside NAME.txt, found none")
+    if alone:
+        names, are = listed([file.name for file in alone]), "is" if len(alone) == 1 else "are"
+        reading.note(f"{path}: {plural(len(alone), 'text')} without .ann {are} left out: {names}")
     others: Counter[str] = Counter()
     for file in files:
         document = _document(file, reading, others)
@@ -93,19 +126,40 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
         reading.note(f"{path}: only spans are read; skipped: {found}")
 
 
+def _name_in_order(file: Path) -> str:
+    """What texts are sorted by, with .ann or without: the name that the .ann has or would have."""
+    return f"{_stem(file)}{ANNOTATION}"
+
+
+def _texts(path: Path, files: Sequence[Path], reading: Reading) -> Iterator[Document]:
+    """The texts of these files, each of them an .ann or a text without one."""
+    if not files:
+        raise DataError(f"{path}: expected a file NAME.txt, found none")
+    for file in files:
+        text_file = _text_file(file, reading)
+        text = None if text_file is None else reading.text_of(str(text_file))
+        if text is not None:
+            yield Document(text, name=_stem(file), source=str(file))
+
+
+def _text_file(file: Path, reading: Reading) -> Path | None:
+    """The text of a pair; None where it is missing, which is refused."""
+    found = _other_of(file, TEXT)
+    if found is None:
+        missing = file.with_name(f"{_stem(file)}{TEXT}")
+        reading.refuse(str(file), 1, f"expected its text in {missing}, found no such file")
+    return found
+
+
 def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | None:
     """A text with its spans; None where it is refused."""
-    beside = [file.with_name(f"{_stem(file)}{TEXT}{gz}") for gz in ("", PACKED)]
-    text_file = next((p for p in beside if os.path.isfile(p)), None)
+    text_file = _text_file(file, reading)
     if text_file is None:
-        reading.refuse(str(file), 1, f"expected its text in {beside[0]}, found no such file")
         return None
     facts = ByteFacts(reading.data.encoding)
     text = reading.text_of(str(text_file), facts)
     if text is None:
         return None
-    refused: list[FormatError] = []
-    reading = _noting(reading, refused)
     try:
         marks = list(_marks(file, reading, others))
     except FileError as error:  # not of this encoding, or with a line that is too long
@@ -117,9 +171,6 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
         span = _span(text, mark, place, str(file), reading)
         if span is not None:
             found.append((span, mark.line))
-    # A corpus without a line of it is still one to be checked; a text to be predicted is left out.
-    if refused and not reading.with_tags:
-        return None
     # brat numbers spans as they were drawn; everything here takes them in the order of the text.
     found.sort(key=lambda pair: (pair[0].start, pair[0].end))
     return Document(
@@ -129,23 +180,6 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
         source=str(file),
         span_lines=tuple(line for _, line in found),
     )
-
-
-def _noting(reading: Reading, refused: list[FormatError]) -> Reading:
-    """The options, for one document whose refused lines are appended to `refused`.
-
-    Where tags are not wanted, only the first one is reported: a document is one record.
-    """
-    report = reading.on_error
-    if report is None:
-        return reading
-
-    def on_error(error: FormatError) -> None:
-        if reading.with_tags or not refused:
-            report(error)
-        refused.append(error)
-
-    return replace(reading, on_error=on_error)
 
 
 def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark]:

@@ -173,6 +173,57 @@ def test_a_pair_that_is_not_whole_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "b.txt", read_brat)
 
 
+def test_where_labels_are_not_wanted_no_annotation_is_read(tmp_path: Path) -> None:
+    pair(tmp_path, "Oslo", "T1\tLOC 0 1;2 4\tO lo\nR1\tIn x y\n", "pieces")
+    pair(tmp_path, "Rome", "T1\tLOC 0 9\tOslo\nhello\n", "broken")
+    pair(tmp_path, b"\xef\xbb\xbfBonn\r\n", "", "bytes")
+    (tmp_path / "bytes.ann").write_bytes(b"\xff\x00")
+    notes: list[str] = []
+    found = read(tmp_path, read_brat, with_tags=False, note=notes.append)
+    assert found == [Document("Rome"), Document("Bonn\r\n"), Document("Oslo")]
+    assert [item.name for item in found] == ["broken", "bytes", "pieces"]  # type: ignore[union-attr]
+    assert notes == []
+    (tmp_path / "broken.txt").unlink()
+    with pytest.raises(DataError, match=r"broken.ann:1: expected its text in .*broken.txt, found"):
+        read(tmp_path, read_brat, with_tags=False)
+
+
+def test_a_text_without_annotation_is_read_where_labels_are_not_wanted(tmp_path: Path) -> None:
+    pair(tmp_path, "Oslo", "", "one")
+    # In the order of the names that an .ann has or would have, as before there was one.
+    for name in ("two.txt", "one-b.txt", "two.txt.gz", ".hidden.txt", "notes.md"):
+        (tmp_path / name).write_text(f"in {name}", encoding="utf-8")
+    (tmp_path / "folder.txt").mkdir()
+    found = read(tmp_path, read_brat, with_tags=False)
+    assert found == [Document("in one-b.txt"), Document("Oslo"), Document("in two.txt")]
+    assert [(item.name, Path(item.source).name) for item in found] == [  # type: ignore[union-attr]
+        ("one-b", "one-b.txt"), ("one", "one.ann"), ("two", "two.txt"),
+    ]  # fmt: skip
+    assert read(tmp_path / "two.txt", read_brat, with_tags=False) == [Document("in two.txt")]
+    (tmp_path / "one.ann").unlink()
+    assert len(read(tmp_path, read_brat, with_tags=False)) == 3
+    for missing in (tmp_path / "folder.txt", tmp_path / "three.txt", tmp_path / "two.ann"):
+        with pytest.raises(DataError) as caught:
+            read(missing, read_brat, with_tags=False)
+        assert str(caught.value) == f"{missing}: expected a file NAME.txt, found none"
+
+
+def test_texts_without_annotation_are_named_where_labels_are_wanted(tmp_path: Path) -> None:
+    pair(tmp_path, "Oslo", "", "one")
+    notes: list[str] = []
+    (tmp_path / "two.txt").write_text("x", encoding="utf-8")
+    assert read(tmp_path, read_brat, note=notes.append) == [Document("Oslo", ())]
+    for number in range(12):
+        (tmp_path / f"{'x' * 200}{number:02}.txt").write_text("x", encoding="utf-8")
+    read(tmp_path, read_brat, note=notes.append)
+    read(tmp_path / "one.txt", read_brat, note=notes.append)
+    assert notes[0] == f"{tmp_path}: 1 text without .ann is left out: two.txt"
+    assert notes[1].startswith(f"{tmp_path}: 13 texts without .ann are left out: two.txt, xxx")
+    assert notes[1].endswith("xx08.txt and 3 more")
+    assert len(notes[1]) < len(str(tmp_path)) + 800
+    assert len(notes) == 2
+
+
 labels = words(max_size=3).filter(lambda label: not any(char.isspace() for char in label))
 
 
