@@ -183,8 +183,8 @@ def test_a_file_that_is_damaged_later_is_recognised_by_what_comes_before(tmp_pat
     with pytest.raises(DataError) as caught:
         found_as(path)
     assert str(caught.value) == (
-        f"{path}:19: byte 97 is not utf-8 (invalid start byte). Name the file's encoding with "
-        "data.encoding, latin-1 for one"
+        f"{path}:19: byte 0xfc at 97 is not utf-8 (invalid start byte). Name the file's encoding "
+        "with data.encoding, cp1252 for one"
     )
     # Of a text to be predicted each line has an answer.
     path.write_bytes(b"Ada visits Rome.\nM\xfcller\n")
