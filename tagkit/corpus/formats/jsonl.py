@@ -156,6 +156,9 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     spans: tuple[TextSpan, ...] | None = None
     if kind == "jsonl-spans":
         _, found = span_list(record)
+        # Prodigy may leave out the key where its annotator marked nothing.
+        if found is None and "spans" not in record and record.get("answer") == "accept":
+            found = []
         # A text whose spans are to be predicted need not have any.
         if found is None and reading.with_tags:
             key = next((key for key in SPANS if key in record), None)

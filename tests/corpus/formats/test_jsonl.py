@@ -130,6 +130,42 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
     assert len(notes) == 1
 
 
+TOKENS = '"tokens": [{"text": "x", "start": 0, "end": 1, "id": 0}]'
+MARKED = '{"text": "x", "spans": [{"start": 0, "end": 1, "label": "X"}], "answer": "accept"}'
+X = Document("x", (TextSpan("x", 0, 1, "X"),))
+
+
+@pytest.mark.parametrize(
+    ("lines", "format", "expected"),
+    [
+        ([f'{{"text": "x", "answer": "accept", {TOKENS}}}'], "jsonl-spans",
+         [Document("x", (), tokens=((0, 1),))]),
+        (['{"text": "x", "answer": "accept"}', MARKED], "jsonl-spans", [Document("x", ()), X]),
+        ([f'{{"text": "x", "answer": "reject", {TOKENS}}}', MARKED], "jsonl-spans", [X]),
+        # Classes of texts, some of which Prodigy has divided into tokens.
+        ([f'{{"text": "x", "label": "A", "answer": "accept", {TOKENS}}}'], "jsonl-texts",
+         [Document("x", labels=("A",), tokens=((0, 1),))]),
+        (['{"text": "x", "label": "A", "answer": "accept"}',
+          f'{{"text": "x", "answer": "reject", {TOKENS}}}'], "jsonl-texts",
+         [Document("x", labels=("A",))]),
+    ],
+)  # fmt: skip
+def test_a_text_that_prodigy_accepted_without_a_span_need_not_have_the_key(
+    tmp_path: Path, lines: list[str], format: str, expected: list[Document]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    assert kind_of_lines(lines) == format
+    assert read(path, read_jsonl, format=format) == expected
+
+
+def test_a_text_without_spans_that_nobody_accepted_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{MARKED}\n{{"text": "x", {TOKENS}}}\n', "utf-8")
+    with pytest.raises(FormatError, match=r"a.jsonl:2: expected spans, found the keys text, tok"):
+        read(path, read_jsonl, format="jsonl-spans")
+
+
 LIST = """[
   ["To Oslo", {"entities": [[3, 7, "LOC"]]}],
 

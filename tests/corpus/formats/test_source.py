@@ -179,7 +179,9 @@ def test_bytes_of_another_encoding_are_found_where_they_are(
         take_all(read_lines(Pieces(cut(data, places)), "file", "utf-8"), found)
     assert found == data[:wrong].decode("utf-8").split("\n")[:-1]
     assert caught.value.line == line
-    assert str(caught.value).startswith(f"file:{line}: byte 0x{data[wrong]:02x} at {wrong:,} is not utf-8 (")
+    assert str(caught.value).startswith(
+        f"file:{line}: byte 0x{data[wrong]:02x} at {wrong:,} is not utf-8 ("
+    )
 
 
 def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
@@ -238,10 +240,14 @@ def test_the_beginning_holds_what_could_be_read_and_the_error_follows_it(tmp_pat
         source = Source(str(path), "utf-8")
         assert source.beginning() == source.beginning(waiting=False) == ["a", "b"]
         found: list[str] = []
-        with pytest.raises(DataError, match=r"byte 0xfc at 5 is not utf-8|the gzip file is cut short"):
+        with pytest.raises(
+            DataError, match=r"byte 0xfc at 5 is not utf-8|the gzip file is cut short"
+        ):
             take_all(source.pieces(), found)
         assert found == ["a", "b"]
-        with pytest.raises(DataError, match=r"byte 0xfc at 5 is not utf-8|the gzip file is cut short"):
+        with pytest.raises(
+            DataError, match=r"byte 0xfc at 5 is not utf-8|the gzip file is cut short"
+        ):
             Source(str(path), "utf-8").beginning(enough=3)
 
 
