@@ -226,7 +226,7 @@ def _bad_byte(
             return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
     byte = error.object[error.start : error.start + 1].hex()
     problem = f"byte 0x{byte} at {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
-    # That of Windows, whose curly quotes and euro sign would be control characters in latin-1, which
+    # That of Windows: its curly quotes and euro sign would be control characters in latin-1, which
     # knows all bytes.
     example = "latin-1" if codecs.lookup(encoding).name == "cp1252" else "cp1252"
     return FileError(source, number, Message(problem, _ENCODING, f", {example} for one"))

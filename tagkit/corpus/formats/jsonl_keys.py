@@ -23,9 +23,12 @@ TEXT = ("text", "sentence", "content")
 # spaCy's Doc.to_json, "label" and "labels" those of plain doccano.
 SPANS = ("spans", "entities", "ents", "label", "labels")
 CLASSES = ("label", "labels", "class", "category", "intent")
+# Prodigy's list of the options that its annotator chose, of a record that may have a label too. As
+# other tools may have another meaning for the word, it counts as a list alone.
+CHOSEN = "accept"
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
-OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, "features"))
+OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, CHOSEN, "features"))
 _UNMARKED = "unmarked"  # a text whose annotator found no span, as `kind_of_lines` keeps it apart
 _FIRST = 20  # lines that show whether a file holds objects
 _QUOTES = ('"', "'")  # of the keys of an object, where it is broken the second too
@@ -177,7 +180,8 @@ def class_key(record: Mapping[str, Any], kind: str) -> str | None:
         record: the record.
         kind: which of the three formats it is read as.
     """
-    there = [key for key in CLASSES if classes_of(record.get(key)) or record.get(key) == []]
+    keys = (CHOSEN, *CLASSES) if isinstance(record.get(CHOSEN), list) else CLASSES
+    there = [key for key in keys if classes_of(record.get(key)) or record.get(key) == []]
     # doccano has spans under "labels", of which a text may have none. Elsewhere [] is none of
     # several classes, which no other key can add to.
     if kind == "jsonl-spans":

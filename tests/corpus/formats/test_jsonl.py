@@ -88,6 +88,11 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "labels": [], "category": "news"}', ()),
         ('{"text": "x", "label": null, "category": "news"}', ("news",)),
         ('["x", {"cats": {"a": 1.0, "b": 0, "c": true}}]', ("a", "c")),
+        # Choices of Prodigy; other tools may mean something else by the word.
+        ('{"text": "x", "options": [{"id": "a"}], "accept": ["a"], "answer": "accept"}', ("a",)),
+        ('{"text": "x", "accept": ["a", "b"], "label": "guess"}', ("a", "b")),
+        ('{"text": "x", "accept": [], "answer": "accept"}', ()),
+        ('{"text": "x", "accept": "a", "label": "b"}', ("b",)),
         ('{"text": "x", "cats": {"a": 0.0}}', ()),
     ],
 )
@@ -254,6 +259,7 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ('{"text": "x"}',
          "expected a label (labels, class, category, intent), found the keys text"),
         ('{"text": "x", "label": null}', "label: expected a class or a list, found null"),
+        ('{"text": "x", "accept": [1]}', "accept: expected a class or a list, found [1]"),
         ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a": "b"}'),
         ('["x", {"entities": ["O"]}]', 'expected a span with start, end and label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),
