@@ -22,7 +22,7 @@ from tagkit.corpus.formats.source import STDIN, Source, unpacked_name
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.corpus.formats.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
 from tagkit.errors import DataError
-from tagkit.storage import PACKED
+from tagkit.storage import PACKED, holds_model
 from tagkit.wording import Message, Setting, reason
 
 
@@ -143,6 +143,9 @@ def _folder(path: Path) -> Recognised:
     # Before folders of texts: a folder of brat holds .txt files as well.
     if annotated_files(path):
         return Recognised("brat", "a folder with .ann files")
+    # A model is no corpus, though the folder that holds its parts has a file for each of them.
+    if holds_model(path):
+        raise DataError(f"{path}: expected a corpus, found the folder of a model")
     if looks_like_folder(path):
         return Recognised("folder", "a folder with a folder or a file for each class")
     raise DataError(

@@ -174,6 +174,21 @@ def test_text_to_be_predicted_stays_text_however_many_lines_look_like_a_corpus(
     assert found_as(path) != "text"
 
 
+@pytest.mark.parametrize("within", ["", "best", "last"])
+def test_the_folder_of_a_model_is_no_corpus(tmp_path: Path, within: str) -> None:
+    model = tmp_path / within
+    model.mkdir(exist_ok=True)
+    # With these parts alone it looks like a folder with a file for each class.
+    for name in ("model.safetensors", "metadata.json", "config.toml"):
+        (model / name).write_text("x", "utf-8")
+    with pytest.raises(DataError) as caught:
+        found_as(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: expected a corpus, found the folder of a model"
+    (model / "metadata.json").unlink()
+    if within:
+        assert found_as(tmp_path) == "folder"
+
+
 def test_a_file_that_is_damaged_later_is_recognised_by_what_comes_before(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"EU N\nrejects V\n\n" * 7 + b"M\xfcller N\n")
