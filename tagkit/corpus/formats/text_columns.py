@@ -27,8 +27,7 @@ LABEL_NAMES = (
 )  # fmt: skip
 # As Excel writes CSV in most of Europe.
 SEMICOLONS = (
-    "its cells seem to be separated by semicolons. Save the table with commas between its cells, "
-    "or as TSV"
+    "its cells seem to be separated by semicolons. Save the table with commas between its cells"
 )
 # Rows below one whose label alone is no number, by which it is a header.
 _ENOUGH = 10

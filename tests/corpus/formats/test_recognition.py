@@ -174,6 +174,17 @@ def test_text_to_be_predicted_stays_text_however_many_lines_look_like_a_corpus(
     assert found_as(path) != "text"
 
 
+def test_a_table_with_semicolons_is_no_column_file(tmp_path: Path) -> None:
+    # With two words on each line, and a blank line, it would be one.
+    rows_of_texts = rows("Art;Mail text", "x;hello you", "y;see him", "", "x;it is", times=9)
+    path = written(tmp_path, "a.csv", rows_of_texts)
+    found = recognise_source(Source(str(path), "utf-8"), raw=False)
+    assert (found.name, found.why) == ("csv", "rows of as many columns")
+    header = written(tmp_path, "a.txt", rows("text;label", "I like it, really;pos"))
+    for raw in (False, True):
+        assert found_as(header, raw=raw) == "csv"
+
+
 @pytest.mark.parametrize("within", ["", "best", "last"])
 def test_the_folder_of_a_model_is_no_corpus(tmp_path: Path, within: str) -> None:
     model = tmp_path / within
