@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.options import Reading
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, plural, quoted
+from tagkit.wording import Message, Setting, as_argument, plural, quoted
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -31,6 +31,7 @@ SEMICOLONS = (
 )
 # Rows below one whose label alone is no number, by which it is a header.
 _ENOUGH = 10
+_LONGEST_NAME = 60  # characters of the name of a column that an example has
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
         if problem is not None and (reading.with_tags or text is None):
             raise problem
         if reading.with_tags or (text is None and len(first) > 1):
-            text, label = _settle(text, label, len(first), same[1:] if header else same)
+            below = same[1:] if header else same
+            text, label = _settle(text, label, below, _names(same, data))
     except ValueError as error:
         raise FileError(source, number, str(error)) from None
     # In prediction labels are not wanted, and a file of one column is a file of texts.
@@ -197,14 +199,41 @@ def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int
     return found[0] if len(found) == 1 else None
 
 
+def _names(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str | int]:
+    """How to name each column: by its cell in a first row that has such names, else by number."""
+    first, *below = rows
+    numbers: list[str | int] = [*range(len(first))]
+    again = any(row[i] == first[i] for row in below for i in numbers if isinstance(i, int))
+    are_names = len({*first}) == len(first) and all(cell.strip() for cell in first)
+    if data.header == "no" or not below or again or not are_names:
+        return numbers
+    return [cell if _is_typed_easily(cell) else i for i, cell in enumerate(first)]
+
+
+def _is_typed_easily(name: str) -> bool:
+    """Whether a name can be a value of an option as it is, and is no number or truth value."""
+    is_plain = name[:1].isalpha() and name.isprintable() and len(name) <= _LONGEST_NAME
+    return is_plain and name.lower() not in ("true", "false", "nan", "inf")
+
+
 def _settle(
-    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+    text: int | None,
+    label: int | None,
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str | int],
 ) -> tuple[int, int]:
     """The columns of text and label, where one or both are not known yet.
+
+    Args:
+        text: column of the text; None where it is not known.
+        label: likewise.
+        rows: those that hold texts.
+        names: of the columns, or their numbers.
 
     Raises:
         ValueError: nothing shows which is which.
     """
+    width = len(names)
     # Of two columns, one known settles the other; of three, what is left may be an ID.
     if width == 2:
         if text is None and label is None:
@@ -222,14 +251,18 @@ def _settle(
     elif text is not None and text == label:
         found, text, label = f"both in column {text}", None, None
     raise ValueError(
-        Message(f"expected a label and a text, found {found}", *_remedy(text, label, width, rows))
+        Message(f"expected a label and a text, found {found}", *_remedy(text, label, rows, names))
     )
 
 
 def _remedy(
-    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+    text: int | None,
+    label: int | None,
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str | int],
 ) -> tuple[str | Setting, ...]:
     """Which options name the columns, by the example of those that they are most likely to be."""
+    width = len(names)
     if width == 1:
         return ()
     columns = [[row[i] for row in rows] for i in range(width)]
@@ -238,10 +271,17 @@ def _remedy(
             (i for i in range(width) if i != label),
             key=lambda i: sum(len(cell.split()) for cell in columns[i]),
         )
-    if label is None:  # the one with fewest different cells
-        label = min((i for i in range(width) if i != text), key=lambda i: len({*columns[i]}))
-    example = Setting("data.label_column", label), " ", Setting("data.text_column", text)
-    return (". Name them, from 0: ", *example)
+    if label is None:  # the one with fewest different cells, not all of them empty
+        others = [i for i in range(width) if i != text]
+        filled = [i for i in others if any(cell.strip() for cell in columns[i][1:])]
+        label = min(filled or others, key=lambda i: len({*columns[i]}))
+    shown = {
+        option: as_argument(names[i])
+        for option, i in (("data.label_column", label), ("data.text_column", text))
+    }
+    example = [Setting(option, value) for option, value in shown.items()]
+    are_names = isinstance(names[label], str) and isinstance(names[text], str)
+    return (". Name them: " if are_names else ". Name them, from 0: ", example[0], " ", example[1])
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:

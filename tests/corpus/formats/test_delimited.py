@@ -162,19 +162,30 @@ def test_a_row_of_another_kind_is_named(tmp_path: Path, row: str, problem: str) 
 NEITHER = "expected a label and a text, found {} and nothing that tells which is which. "
 
 
-def remedy(label: int, text: int) -> str:
-    return f"Name them, from 0: data.label_column={label} data.text_column={text}"
+def remedy(label: int | str, text: int | str) -> str:
+    named = "Name them" if isinstance(text, str) else "Name them, from 0"
+    return f"{named}: data.label_column={label} data.text_column={text}"
 
 
 @pytest.mark.parametrize(
     ("content", "options", "problem"),
     [
-        ("a\tb\nc\td\n", {}, NEITHER.format("2 columns") + remedy(1, 0)),
+        ("a\tb\nc\td\n", {}, NEITHER.format("2 columns") + remedy("b", "a")),
+        ("a\tb\nc\td\n", {"header": "no"}, NEITHER.format("2 columns") + remedy(1, 0)),
+        # As a table of one's own has them: the last column is empty.
+        ("Nr\tTag\tMail Text\tArt\tNotiz\n1\t3.\ta b\tx\t\n2\t4.\tc d\ty\t\n3\t5.\te f\tx\t \n", {},
+         NEITHER.format("5 columns") + remedy("Art", "'Mail Text'")),
+        ("1\ta b\tx\t\n1\tc d\tx\t\n2\te f\tx\t\n", {},
+         NEITHER.format("4 columns") + remedy(2, 1)),
+        ("true\t1st\tArt\n1\ta b\tx\n2\tc d\tx\n", {},
+         NEITHER.format("3 columns") + "Name them, from 0: data.label_column=Art "
+         "data.text_column=1"),
         ("a b c\tx\na b c\ty\nd\tx z\n", {}, NEITHER.format("2 columns") + remedy(1, 0)),
         ("x\ty z\tu v\n", {}, NEITHER.format("3 columns") + remedy(0, 1)),
         # An id is no label: it does not come again.
         ("1\tx\ty z\n2\tx\ty u\n", {}, NEITHER.format("3 columns") + remedy(1, 2)),
-        ("title\tbody\tlabel\na\tb c\tx\n", {}, NEITHER.format("3 columns") + remedy(2, 1)),
+        ("title\tbody\tlabel\na\tb c\tx\n", {},
+         NEITHER.format("3 columns") + remedy("label", "body")),
         ("x y\n", {}, "expected a label and a text, found 1 column"),
         ("label\n", {}, "expected a label and a text, found 1 column"),
         ("text;label\nx, y;z\n", {}, "expected a label and a text, found 1 column; its cells seem "
