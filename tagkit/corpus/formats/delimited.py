@@ -23,7 +23,9 @@ from tagkit.corpus.formats.pieces import (
 )
 from tagkit.corpus.formats.source import STDIN, Source
 from tagkit.corpus.formats.text_columns import (
+    LABEL,
     LABEL_NAMES,
+    TEXT,
     TEXT_NAMES,
     Row,
     TextLayout,
@@ -34,8 +36,6 @@ from tagkit.text.json_text import to_json
 from tagkit.text.records import Document
 from tagkit.wording import plural, quoted
 
-# What is written; the two names are a header wherever they stand.
-_LABEL, _TEXT = "label", "text"
 _ENDS_OF_CELLS = "\t\n\r"  # of TSV, which has no quoting
 _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 
@@ -160,7 +160,7 @@ def _rows(
         if names is None:
             known = [name for name, _ in item.extra] if writing.names is None else writing.names
             names = [name for name in known if _names_column(name, ends)]
-            yield [_LABEL, *names, _TEXT]
+            yield [LABEL, *names, TEXT]
         for name, _ in others:
             if name not in names:
                 writing.note(f"{format}: the values of {quoted(name)}, which the first text does "
@@ -170,16 +170,16 @@ def _rows(
             values = [dict(others).get(name, "") for name in names]
         label = "" if writing.blank_labels and not item.labels else require_label(item, format)
         cells = [label, *map(_cell, values), item.text]
-        _require_cells(item, [*zip([_LABEL, *names], cells, strict=False)], format, ends)
+        _require_cells(item, [*zip([LABEL, *names], cells, strict=False)], format, ends)
         yield cells
     if names is None:
-        yield [_LABEL, _TEXT]
+        yield [LABEL, TEXT]
 
 
 def _names_column(name: str, ends: str) -> bool:
     """Whether a column of this name is read as one beside the text and the label."""
     # Readers take " Label" for the label too, and columns without a name for nothing.
-    is_other = bool(name.strip()) and plain_name(name) not in (_LABEL, _TEXT)
+    is_other = bool(name.strip()) and plain_name(name) not in (LABEL, TEXT)
     return is_other and not any(char in name for char in ends)
 
 
@@ -206,7 +206,7 @@ def _require_cells(
         raise cannot_hold(item, format, "a tab in the text")
     for name, cell in cells:
         if any(char in cell for char in ends):
-            column = "the label" if name == _LABEL else f"the column {quoted(name)}"
+            column = "the label" if name == LABEL else f"the column {quoted(name)}"
             raise cannot_hold(item, format, f"a tab or a line end in {column}")
 
 

@@ -25,6 +25,8 @@ LABEL_NAMES = (
     "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
     "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
+# What tagkit writes; the two names are a header wherever they stand.
+LABEL, TEXT = "label", "text"
 # As Excel writes CSV in most of Europe.
 SEMICOLONS = (
     "its cells seem to be separated by semicolons. Save the table with commas between its cells"
@@ -59,6 +61,9 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
     """
     data = reading.data
     number, first = rows[0]
+    if reading.own_columns and (own := _as_written(first, data)) != data:
+        data = own
+        reading.note(f"{source}: its columns {TEXT} and {LABEL} are read")
     # Broken rows are refused later, with their numbers; they must not decide about columns.
     same = [cells for _, cells in rows if len(cells) == len(first)]
     header = data.header == "yes" or (data.header == "auto" and _has_header(same, data))
@@ -86,12 +91,31 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
             raise problem
         if reading.with_tags or (text is None and len(first) > 1):
             below = same[1:] if header else same
-            text, label = _settle(text, label, below, _names(same, data))
+            text, label = _settle(text, label, below, _names(same, data), reading)
     except ValueError as error:
         raise FileError(source, number, str(error)) from None
     # In prediction labels are not wanted, and a file of one column is a file of texts.
     text = text or 0
     return TextLayout(len(first), text, None if label == text else label, header)
+
+
+def _as_written(first: Sequence[str], data: DataConfig) -> DataConfig:
+    """The configuration for a table that may be tagkit's own: with the columns that it writes.
+
+    Args:
+        first: the first row.
+        data: names the columns of the corpus, perhaps.
+    """
+    names = [plain_name(cell) for cell in first]
+    is_own = names[0] == LABEL and names[-1] == TEXT  # where numbers are those of another table
+    changed = {
+        option: own
+        for option, own in (("text_column", TEXT), ("label_column", LABEL))
+        if (column := getattr(data, option)) is not None
+        and (is_own if isinstance(column, int) else plain_name(column) not in names)
+        and own in names
+    }
+    return data.model_copy(update=changed)
 
 
 def _only_line(label: str) -> str:
@@ -221,6 +245,7 @@ def _settle(
     label: int | None,
     rows: Sequence[Sequence[str]],
     names: Sequence[str | int],
+    reading: Reading,
 ) -> tuple[int, int]:
     """The columns of text and label, where one or both are not known yet.
 
@@ -229,6 +254,7 @@ def _settle(
         label: likewise.
         rows: those that hold texts.
         names: of the columns, or their numbers.
+        reading: whether labels are wanted: else the columns are those of a model.
 
     Raises:
         ValueError: nothing shows which is which.
@@ -250,9 +276,10 @@ def _settle(
         found = "1 column" + split * f"; {SEMICOLONS}"
     elif text is not None and text == label:
         found, text, label = f"both in column {text}", None, None
-    raise ValueError(
-        Message(f"expected a label and a text, found {found}", *_remedy(text, label, rows, names))
-    )
+    remedy: Sequence[str | Setting] = [f'. Name the column of the texts "{TEXT}" in the first row']
+    if reading.with_tags:
+        remedy = _remedy(text, label, rows, names)
+    raise ValueError(Message(f"expected a label and a text, found {found}", *remedy))
 
 
 def _remedy(
@@ -275,13 +302,13 @@ def _remedy(
         others = [i for i in range(width) if i != text]
         filled = [i for i in others if any(cell.strip() for cell in columns[i][1:])]
         label = min(filled or others, key=lambda i: len({*columns[i]}))
-    shown = {
-        option: as_argument(names[i])
-        for option, i in (("data.label_column", label), ("data.text_column", text))
-    }
-    example = [Setting(option, value) for option, value in shown.items()]
     are_names = isinstance(names[label], str) and isinstance(names[text], str)
-    return (". Name them: " if are_names else ". Name them, from 0: ", example[0], " ", example[1])
+    return (
+        ". Name them: " if are_names else ". Name them, from 0: ",
+        Setting("data.label_column", as_argument(names[label])),
+        " ",
+        Setting("data.text_column", as_argument(names[text])),
+    )
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:
