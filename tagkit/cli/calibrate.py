@@ -9,8 +9,10 @@ from tagkit.cli.options import (
     Device,
     Encoding,
     InputFormat,
+    LabelColumn,
     Model,
     TagColumn,
+    TextColumn,
     Threads,
     TokenColumn,
     column,
@@ -46,6 +48,8 @@ def calibrate_command(
     input_format: InputFormat = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     encoding: Encoding = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     batch_size: Annotated[
@@ -76,6 +80,8 @@ def calibrate_command(
         "format": input_format,
         "token_column": column(token_column),
         "tag_column": tag_columns(tag_column),
+        "text_column": column(text_column),
+        "label_column": column(label_column),
         "encoding": encoding,
     }
     options = {name: value for name, value in given.items() if value is not None}
@@ -89,7 +95,7 @@ def calibrate_command(
 def _lines(found: "Calibrated") -> Iterator[str]:
     """What the temperatures do, a table for each head, and where they are stored."""
     from tagkit.evaluation.calibration_text import numbers_of
-    from tagkit.models.model_folder import METADATA
+    from tagkit.storage import METADATA
     from tagkit.wording import plural, shown_name
 
     for head in found.heads:

@@ -1,6 +1,5 @@
 """`tagkit eval`."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +12,10 @@ from tagkit.cli.options import (
     Device,
     Encoding,
     InputFormat,
+    LabelColumn,
     OnMisaligned,
     TagColumn,
+    TextColumn,
     Threads,
     TokenColumn,
     column,
@@ -23,12 +24,9 @@ from tagkit.cli.options import (
 from tagkit.cli.refusals import refuse
 from tagkit.errors import DataError
 from tagkit.limits import BATCH_SIZE
-from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
-    from tagkit.evaluation.analysis import Analysis
     from tagkit.evaluation.conformal import SetReport
-    from tagkit.evaluation.report import Report
 
 # \b keeps click from joining the lines.
 EXAMPLES = """\b
@@ -81,6 +79,8 @@ def eval_command(
     on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     pred_column: Annotated[
         str | None,
         typer.Option(
@@ -188,6 +188,7 @@ def eval_command(
     """
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note
+    from tagkit.cli.eval_report import show_report
     from tagkit.cli.eval_systems import runs_of, show_systems
     from tagkit.config import load_config
 
@@ -239,6 +240,8 @@ def eval_command(
         "data.on_misaligned": on_misaligned,
         "data.token_column": column(token_column),
         "data.tag_column": tag_columns(tag_column),
+        "data.text_column": column(text_column),
+        "data.label_column": column(label_column),
         "data.scheme": scheme,
         "data.encoding": encoding,
     }
@@ -306,7 +309,7 @@ def eval_command(
         from tagkit.evaluation.verify import verify_report
 
         found = verify_report(report, source_name(corpus))
-    _show(report, analysis, sets, as_json=as_json)
+    show_report(report, analysis, sets, as_json=as_json)
     if page is not None:
         page.write_report(report, seen, sets)
     if found:  # to standard error: standard output may be JSON
@@ -314,33 +317,3 @@ def eval_command(
             note(line)
         if found.disagreements:  # after the report, so that the user sees what differs
             raise typer.Exit(1)
-
-
-def _show(
-    report: "Report",
-    analysis: "Analysis | None",
-    sets: Mapping[str, "SetReport"],
-    *,
-    as_json: bool,
-) -> None:
-    """Print a report with its analyses and its sets."""
-    if as_json:
-        found = analysis.to_dict() if analysis else {}
-        if sets:
-            found |= {"sets": {kind: each.to_dict() for kind, each in sets.items()}}
-        typer.echo(to_json(report.to_dict() | found))
-        return
-    from tagkit.cli.messages import show_lines
-    from tagkit.cli.reports import confusion_lines
-    from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
-    from tagkit.evaluation.analysis_text import analysis_lines
-    from tagkit.evaluation.conformal_text import set_lines
-    from tagkit.evaluation.report_text import report_lines
-
-    width = width_of(sys.stdout)
-    lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
-    if analysis is not None:
-        lines += analysis_lines(analysis, width)
-    if sets:
-        lines += set_lines(sets)
-    show_lines(lines)

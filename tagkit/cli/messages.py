@@ -22,6 +22,8 @@ OPTION_FLAGS = {
     "data.on_misaligned": "--on-misaligned",
     "data.token_column": "--token-column",
     "data.tag_column": "--tag-column",
+    "data.text_column": "--text-column",
+    "data.label_column": "--label-column",
     "data.encoding": "--encoding",
     # Of `eval`. That of `convert` is the parameter below: the scheme to write.
     "data.scheme": "--scheme",

@@ -78,6 +78,9 @@ TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletio
 TagColumn = Annotated[
     str | None, typer.Option(metavar="N|NAME[,...]", autocompletion=complete_column)
 ]
+# Of tables of texts, as `eval` compares them; training has them in the configuration.
+TextColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
+LabelColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
 
 
 Encoding = Annotated[str | None, typer.Option(metavar="NAME")]

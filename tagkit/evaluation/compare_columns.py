@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.expected_labels import other_column
+from tagkit.corpus.expected_labels import other_column, refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import TAG, ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import Format
+from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.errors import DataError
 from tagkit.evaluation.labelled import find_format_of_gold
 from tagkit.evaluation.pairing import predicted_tags
@@ -81,6 +81,7 @@ def compare_columns(
         )  # fmt: skip
     columns = _checked(source, _as(found.format, data), pred_column)
     data = columns.data
+    refuse_unread_columns(data, source.name, [FORMATS[data.format]])
     tags = _noting_classes(_tags(source.name, columns), source.name, note)
     if keep_labels:
         report = _kept(source.name, tags, data, strict)

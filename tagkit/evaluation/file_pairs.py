@@ -168,14 +168,18 @@ def _refuse_columns(
     gold, predicted = formats
     # Of the gold tags; in CoNLL-U the predicted ones are in the column of the same name.
     named = predicted.name == CONLLU and pred_column is None and isinstance(data.tag_column, str)
+    grid, table = "column files and CoNLL-U", "TSV and CSV"
+    is_table = gold.has_named_columns or predicted.has_named_columns
     readers = {
-        Setting("data.token_column"): (data.token_column, gold.is_grid or predicted.is_grid),
-        Setting("data.tag_column"): (data.tag_column, gold.is_grid or named),
-        Setting("pred_column"): (pred_column, predicted.is_grid or bool(columns)),
+        Setting("data.token_column"): (data.token_column, gold.is_grid or predicted.is_grid, grid),
+        Setting("data.tag_column"): (data.tag_column, gold.is_grid or named, grid),
+        Setting("data.text_column"): (data.text_column, is_table, table),
+        Setting("data.label_column"): (data.label_column, is_table, table),
+        Setting("pred_column"): (pred_column, predicted.is_grid or bool(columns), grid),
     }
-    for option, (column, is_read) in readers.items():
+    for option, (column, is_read, what) in readers.items():
         if column is not None and not is_read:
             file = 1 if option.name == "pred_column" else 0
             format = formats[file]
             holds = f"{sources[file].name}: holds {format.about} (read as {format.name}): "
-            raise DataError(Message(holds, option, " is for column files and CoNLL-U"))
+            raise DataError(Message(holds, option, f" is for {what}"))

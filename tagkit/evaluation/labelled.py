@@ -182,6 +182,7 @@ class LabelledFile:
             with_tags=not optional,
             with_text=self.with_text,
             blank_labels=self.predicted,
+            own_columns=self.predicted,
             # Predictions in which nothing was found have no such key.
             require_keys=not self.predicted,
             # JSON Lines alone are read by it, and only with tags of several columns.

@@ -33,9 +33,9 @@ from tagkit.inference.score import gold_split
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.calibration import ModelCalibration, set_temperatures
 from tagkit.models.calibration_store import store_calibration
-from tagkit.models.model_folder import METADATA, find_bundle
+from tagkit.models.model_folder import find_bundle
 from tagkit.nn.heads.temperature import UNCALIBRATED
-from tagkit.storage import MANIFEST
+from tagkit.storage import MANIFEST, METADATA
 from tagkit.storage.lock import locked
 from tagkit.storage.places import require_place
 from tagkit.text.json_text import Record

@@ -38,7 +38,7 @@ from tagkit.models.calibration import (
 from tagkit.models.contextual_parts import check_contextual
 from tagkit.models.feature_crf import check_feature_crf
 from tagkit.models.model import Model
-from tagkit.models.model_folder import CONFIG, METADATA, VOCABULARY, WEIGHTS, find_bundle
+from tagkit.models.model_folder import CONFIG, VOCABULARY, find_bundle
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import write_tensors
 from tagkit.models.weights import (
@@ -49,7 +49,7 @@ from tagkit.models.weights import (
     require_finite,
     set_weights,
 )
-from tagkit.storage import digest_of_bytes, whole_folder
+from tagkit.storage import METADATA, WEIGHTS, digest_of_bytes, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 from tagkit.wording import quoted
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from tagkit.errors import BundleError
 from tagkit.models.bundle import metadata_bytes, read_metadata
 from tagkit.models.calibration import KEY, ModelCalibration
-from tagkit.models.model_folder import METADATA
-from tagkit.storage import write_whole
+from tagkit.storage import METADATA, write_whole
 
 
 def store_calibration(folder: Path, calibration: ModelCalibration | None) -> None:

@@ -4,16 +4,20 @@ from pathlib import Path
 
 from tagkit.errors import BundleError
 from tagkit.models.seed_folders import SEED_RUN
-from tagkit.storage import CURVE, HISTORY, LOCK, MANIFEST, set_aside
+from tagkit.storage import (
+    BEST,
+    CURVE,
+    HISTORY,
+    LAST,
+    LOCK,
+    MANIFEST,
+    METADATA,
+    WEIGHTS,
+    set_aside,
+)
 from tagkit.wording import listed
 
-WEIGHTS, CONFIG, VOCABULARY, METADATA = (
-    "model.safetensors",
-    "config.toml",
-    "vocabulary.json",
-    "metadata.json",
-)
-_BEST, _LAST = "best", "last"  # in the folder of a run; there is no best before the first score
+CONFIG, VOCABULARY = "config.toml", "vocabulary.json"
 
 
 def find_bundle(path: Path) -> Path:
@@ -23,9 +27,9 @@ def find_bundle(path: Path) -> Path:
         BundleError: there is no model, or the run has lost its best one.
     """
     try:
-        for folder in (path, path / _BEST, path / _LAST):
+        for folder in (path, path / BEST, path / LAST):
             # Not the last model in place of a best one that is missing as a whole.
-            if folder == path / _LAST and _is_scored(path):
+            if folder == path / LAST and _is_scored(path):
                 raise _lost_best(path)
             # The metadata is written last, so a folder that has it is whole.
             if (folder / METADATA).is_file():
@@ -59,7 +63,7 @@ def find_bundle(path: Path) -> Path:
 
 def is_last(folder: Path, path: Path) -> bool:
     """Whether a folder that `find_bundle(path)` has found is that of the last model of a run."""
-    last = path / _LAST
+    last = path / LAST
     return folder in (last, set_aside(last))
 
 
@@ -74,7 +78,7 @@ def _is_scored(run: Path) -> bool:
 
 
 def _lost_best(run: Path) -> BundleError:
-    missing, last = f"{run}: its best model is missing ({_BEST}/); restore it", run / _LAST
+    missing, last = f"{run}: its best model is missing ({BEST}/); restore it", run / LAST
     if not (last / METADATA).is_file():
         return BundleError(f"{missing}, or resume the run")
     return BundleError(f"{missing}, resume the run, or name {last} for that of the last epoch")

@@ -31,20 +31,35 @@ from tagkit.storage.folders import (
     set_aside,
     whole_folder,
 )
-from tagkit.storage.run_names import CURVE, HISTORY, LOCK, MANIFEST
+from tagkit.storage.run_names import (
+    BEST,
+    CURVE,
+    HISTORY,
+    LAST,
+    LOCK,
+    MANIFEST,
+    METADATA,
+    WEIGHTS,
+    holds_model,
+)
 
 __all__ = [
+    "BEST",
     "BYTE_ORDER_MARK",
     "CURVE",
     "HISTORY",
+    "LAST",
     "LOCK",
     "MANIFEST",
+    "METADATA",
     "PACKED",
     "RESUME_AFTER",
+    "WEIGHTS",
     "cannot_write",
     "digest_of",
     "digest_of_bytes",
     "encoded",
+    "holds_model",
     "make_folder",
     "new_folder",
     "open_output",

@@ -29,10 +29,10 @@ from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.contextual import ContextualReader, LanguageReader
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.model import Model
-from tagkit.models.model_folder import WEIGHTS
 from tagkit.models.task import Task
 from tagkit.models.weights import build_without_weights, set_weights
 from tagkit.nn.encoder import LAYERS
+from tagkit.storage import WEIGHTS
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
 from tagkit.text.windows import cut, windows

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tagkit.errors import BundleError, CheckpointError
 from tagkit.models.bundle import read_metadata
-from tagkit.storage import restore_set_aside
+from tagkit.storage import BEST, restore_set_aside
 from tagkit.storage.lock import locked
 from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.training.run_contents import contents_of, is_subrun
-from tagkit.training.run_files import BEST, CHECKPOINTS, MODELS, RESULTS
+from tagkit.training.run_files import CHECKPOINTS, MODELS, RESULTS
 from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message, listed
 
 

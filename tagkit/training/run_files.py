@@ -17,15 +17,14 @@ from pathlib import Path
 
 from tagkit.errors import BundleError
 from tagkit.models.bundle import read_metadata
-from tagkit.models.model_folder import CONFIG, METADATA, VOCABULARY, WEIGHTS
-from tagkit.storage import HISTORY, digest_of
+from tagkit.models.model_folder import CONFIG, VOCABULARY
+from tagkit.storage import BEST, HISTORY, LAST, METADATA, WEIGHTS, digest_of
 from tagkit.training.artifact import FileArtifact, FolderArtifact
 from tagkit.training.callbacks import CURVES, LOG
 from tagkit.training.checkpoint import CHECKPOINT_FILES, is_whole
 from tagkit.training.plots import LOSS_LABEL, SCORE_LABEL
 
-BEST = "best"
-MODELS = (BEST, "last")
+MODELS = (BEST, LAST)
 MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)
 CHECKPOINTS, TRACKED = "checkpoints", "tensorboard"
 PREDICTED = {"dev": "dev.pred", "test": "test.pred"}

@@ -34,7 +34,7 @@ from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, WriteError
 from tagkit.evaluation.criterion import Criterion
 from tagkit.models.bundle import save_bundle
-from tagkit.storage import HISTORY, RESUME_AFTER, cannot_write, write_whole
+from tagkit.storage import BEST, HISTORY, RESUME_AFTER, cannot_write, write_whole
 from tagkit.storage.lock import locked
 from tagkit.training.callbacks import CURVES, LOG, Epoch, Listener, TrainLog, write_history
 from tagkit.training.checkpoint import Checkpoint, checkpoint_name
@@ -49,7 +49,7 @@ from tagkit.training.run_cleanup import (
     repair,
 )
 from tagkit.training.run_contents import Contents, contents_of
-from tagkit.training.run_files import BEST, CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
+from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
 from tagkit.training.setup import Prepared
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 

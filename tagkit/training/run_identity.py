@@ -24,9 +24,9 @@ from tagkit.config import (
 from tagkit.corpus.formats.source import is_pipe
 from tagkit.errors import ConfigError
 from tagkit.models.model import LANGUAGE_MODELS
-from tagkit.models.model_folder import METADATA, find_bundle
+from tagkit.models.model_folder import find_bundle
 from tagkit.models.seed_folders import SEED_RUN
-from tagkit.storage import digest_of, digest_of_bytes
+from tagkit.storage import METADATA, digest_of, digest_of_bytes
 from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.setup import Prepared

@@ -19,7 +19,7 @@ from tagkit.evaluation.class_report import scores_by_label
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.seed_folders import SEED_RUN, SUMMARY, seed_folder
-from tagkit.storage import cannot_write
+from tagkit.storage import BEST, cannot_write
 from tagkit.text.json_text import plain
 from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import Epoch, Listener, Save, Step, listener_of
@@ -27,7 +27,7 @@ from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
 from tagkit.training.run_cleanup import is_finished
 from tagkit.training.run_end import Trained
-from tagkit.training.run_files import BEST, CHECKPOINTS
+from tagkit.training.run_files import CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SeedScores, write_summary

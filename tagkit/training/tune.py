@@ -33,7 +33,7 @@ from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingErr
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
-from tagkit.storage import cannot_write, write_remedy, write_whole
+from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
 from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import listener_of
 from tagkit.training.launcher import is_alone
@@ -45,7 +45,6 @@ from tagkit.training.optuna_trials import (
     open_study,
     suggest,
 )
-from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder, discard_run
 from tagkit.training.run_identity import output_folder, refuse_replaced, with_former_defaults
 from tagkit.training.search_identity import (

@@ -245,8 +245,8 @@ def test_an_error_of_the_whole_file_has_no_advice_to_skip_records(
         ("a.json", '[{"text": "hi"}, {"text": ', "1: expected the next record of a JSON list, "
          "found '{\"text\":': Expecting value"),
         ("a.csv", "one,two,three\nhi you,4,5\n", "1: expected a label and a text, found 3 columns "
-         "and nothing that tells which is which. Name them, from 0: data.label_column=1 "
-         "data.text_column=0"),
+         "and nothing that tells which is which. Name the column of "
+         "the texts \"text\" in the first row"),
     ],
 )  # fmt: skip
 def test_a_list_that_breaks_off_and_unknown_columns_are_errors_of_the_whole_file(

@@ -10,6 +10,8 @@ import pytest
 from marks import mostly_slow
 from program import Program
 
+from tagkit import evaluate
+
 
 def test_eval_of_a_model_prints_the_report_or_one_json_object(tagkit: Program, model: Path) -> None:
     table = tagkit("eval", model, "test.conll")
@@ -323,6 +325,40 @@ def test_spans_in_pieces_are_compared_as_the_option_says(tagkit: Program, tmp_pa
         ended = tagkit("eval", *files, "--on-misaligned", how, "--json")
         assert f"{problem}: {done}" in ended.err.splitlines()
         assert json.loads(ended.out)["micro"]["recall"] == recall
+
+
+def test_tables_with_columns_of_one_s_own_are_compared(
+    tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    header = "Nr,Datum,Mailtext,Kategorie,Bemerkung"
+    rows = ['1,3.4.,"How are you, friend?",ham,', "2,3.5.,Buy it now,spam,", "3,4.5.,And now,ham,"]
+    Path("gold.csv").write_text("\n".join([header, *rows]), "utf-8")
+    predicted = ['ham,1,"How are you, friend?"', "spam,2,Buy it now", "spam,3,And now"]
+    Path("pred.csv").write_text("\n".join(["label,Nr,text", *predicted]), "utf-8")
+    files = ["--gold", "gold.csv", "--pred", "pred.csv"]
+    ended = tagkit("eval", *files)
+    assert (ended.code, ended.err.endswith(
+        "error: gold.csv:1: expected a label and a text, found 5 columns and nothing that tells "
+        "which is which. Name them: --label-column Kategorie --text-column Mailtext\n"
+    )) == (1, True)  # fmt: skip
+    ended = tagkit("eval", *files, "--label-column", "Kategorie", "--text-column", "Mailtext")
+    assert "classes; accuracy 0.6667 of 3 texts" in ended.out
+    assert ended.err.endswith("\npred.csv: its columns text and label are read\n")
+    names = {"label_column": "Kategorie", "text_column": "Mailtext"}
+    assert evaluate("gold.csv", "pred.csv", **names).headline == pytest.approx(2 / 3)
+
+
+def test_columns_of_texts_are_refused_for_files_that_have_none(
+    tagkit: Program, model: Path
+) -> None:
+    Path("both.conll").write_text("Oslo B-LOC B-LOC\n", "utf-8")
+    two = ["--gold", "both.conll", "--pred", "both.conll"]
+    for option in ("--text-column", "--label-column"):
+        for given in (["--gold", "both.conll"], two, [model, "dev.conll"]):
+            ended = tagkit("eval", *given, option, "1")
+            assert (ended.code, ended.out) == (1, "")
+            assert ended.err.endswith(f": {option} is for TSV and CSV\n"), ended.err
 
 
 def test_a_cache_is_for_one_language_model(tagkit: Program, model: Path) -> None:

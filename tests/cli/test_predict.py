@@ -144,7 +144,7 @@ def test_what_was_read_before_damage_is_predicted_in_any_format(
     kept.unlink(missing_ok=True)
     ended = tagkit("predict", model, "damaged", "--format", "jsonl", "-o", "out", "-q")
     number = 2 * line.count(b"\n") + 1
-    problem = f":{number}: byte {2 * len(line) + 1} is not utf-8" if damage == "byte" else (
+    problem = f":{number}: byte 0xfc at {2 * len(line) + 1} is not utf-8" if damage == "byte" else (
         ": the gzip file is cut short"
     )  # fmt: skip
     assert ended.code == 1
@@ -164,7 +164,7 @@ def test_bytes_of_another_encoding_are_refused_with_their_place(
 ) -> None:
     ended = tagkit("predict", model, "--input-format", "text", stdin=b"Ada\nBen \xe9 Rome\n")
     assert ended.code == 1
-    assert "error: standard input:2: byte 8 is not utf-8" in ended.err
+    assert "error: standard input:2: byte 0xe9 at 8 is not utf-8" in ended.err
     again = tagkit("predict", model, "--encoding", "latin-1", stdin=b"Ada visits Rom\xe9\n")
     assert "Romé\t" in again.out
     unknown = tagkit("predict", model, "--encoding", "utf-9", stdin=b"")

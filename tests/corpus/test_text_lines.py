@@ -117,7 +117,9 @@ def test_what_cannot_be_read_is_named_with_file_and_line(tmp_path: Path) -> None
     path = written(tmp_path / "a.txt", b"one\n\ntw\xff\n")
     with pytest.raises(FormatError) as caught:
         TextLines(path)
-    assert str(caught.value).startswith(f"{path}:3: byte 7 is not utf-8 (invalid start byte). ")
+    assert str(caught.value).startswith(
+        f"{path}:3: byte 0xff at 7 is not utf-8 (invalid start byte). "
+    )
     with pytest.raises(DataError, match=r"missing\.txt: no such file$"):
         TextLines(str(tmp_path / "missing.txt"))
     with pytest.raises(FormatError, match=r"a\.txt:1: expected a line of at most 2 characters"):

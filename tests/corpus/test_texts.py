@@ -83,7 +83,7 @@ def test_a_folder_that_is_no_text_is_refused_by_the_name_of_what_is_wrong(tmp_pa
     (texts / "b" / "z.gz").write_bytes(b"ok\n\nno\xff\n")
     with pytest.raises(FormatError) as bad:
         read_texts(data)
-    assert str(bad.value).startswith(f"{texts}/b/z.gz:3: byte 6 is not utf-8")
+    assert str(bad.value).startswith(f"{texts}/b/z.gz:3: byte 0xff at 6 is not utf-8")
     (texts / "b" / "z.gz").unlink()
     (texts / "b" / "again").symlink_to(texts)
     with pytest.raises(DataError) as link:

@@ -15,8 +15,8 @@ import torch
 from redigesting import redigest
 from safetensors.torch import load_file, save_file
 
-from tagkit import __version__
-from tagkit.errors import BundleError
+from tagkit import __version__, read
+from tagkit.errors import BundleError, DataError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import FORMAT_VERSION, load_bundle, save_bundle
 from tagkit.models.model_folder import find_bundle
@@ -65,6 +65,13 @@ def test_a_run_s_folder_and_its_best_and_last_can_all_be_loaded(trained_folder: 
     assert load_bundle(trained_folder / "last").metadata["epoch"] == 2
     assert run["scores"]["test"]["mode"] == "conlleval-compatible"
     assert run["data"]["train"]["sentences"] == 80
+
+
+def test_neither_a_run_nor_a_model_of_it_is_a_corpus(trained_folder: Path) -> None:
+    for folder in (trained_folder, trained_folder / "best"):
+        with pytest.raises(DataError) as caught:
+            list(read(folder))
+        assert str(caught.value) == f"{folder}: expected a corpus, found the folder of a model"
 
 
 def test_no_part_of_a_loaded_model_is_left_in_training(model: Path) -> None:

@@ -224,8 +224,12 @@ def _bad_byte(
         if begins.startswith(mark):
             problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
             return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
-    problem = f"byte {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
-    return FileError(source, number, Message(problem, _ENCODING, ", latin-1 for one"))
+    byte = error.object[error.start : error.start + 1].hex()
+    problem = f"byte 0x{byte} at {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
+    # That of Windows: its curly quotes and euro sign would be control characters in latin-1, which
+    # knows all bytes.
+    example = "latin-1" if codecs.lookup(encoding).name == "cp1252" else "cp1252"
+    return FileError(source, number, Message(problem, _ENCODING, f", {example} for one"))
 
 
 def _decoded_before(decode: Callable[[bytes, bool], str], piece: bytes) -> str:

@@ -2,16 +2,15 @@
 
 TSV has no quoting (IANA's text/tab-separated-values): a tab ends a cell, a line end a row, and a
 quote is a character as any other, as in the GLUE files. CSV is that of RFC 4180: a quoted cell may
-hold commas, quotes and line ends. Which column is which is said by the configuration, else by a
-header or, of two columns, by their contents.
+hold commas, quotes and line ends (`csv_rows`). Which column is which is said by the configuration,
+else by a header or, of two columns, by their contents.
 """
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+from tagkit.corpus.formats.csv_rows import csv_rows
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import (
     Piece,
@@ -24,106 +23,56 @@ from tagkit.corpus.formats.pieces import (
 )
 from tagkit.corpus.formats.source import STDIN, Source
 from tagkit.corpus.formats.text_columns import (
+    LABEL,
     LABEL_NAMES,
-    SEMICOLONS,
+    TEXT,
     TEXT_NAMES,
     Row,
     TextLayout,
     find_text_layout,
     plain_name,
 )
-from tagkit.errors import FormatError
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document
 from tagkit.wording import plural, quoted
 
-# What is written; the two names are a header wherever they stand.
-_LABEL, _TEXT = "label", "text"
 _ENDS_OF_CELLS = "\t\n\r"  # of TSV, which has no quoting
 _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
-_LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
 
 def read_tsv(source: Source, reading: Reading) -> Iterator[Document]:
     """A document a row."""
+    # New texts are answered as they are; what is learnt of them need not be so.
+    if reading.with_tags and _is_quoted(source.beginning(waiting=False)):
+        quotes = "its cells seem to be quoted as Excel does, and TSV has no quoting"
+        reading.note(f"{source.name}: {quotes}: quotes are a part of the text. Save it as CSV")
     rows = ((number, line.split("\t")) for number, line in source.numbered())
     return _documents(rows, source, reading)
 
 
+def _is_quoted(lines: Sequence[str]) -> bool:
+    """Whether these rows of a TSV file seem to have quotes around some of their cells."""
+    lines = lines[:_LOOKED_AT]
+    open_rows = 0  # which begin a quote that they do not end, as a cell with a line end does
+    for line in lines:
+        cells = line.removesuffix("\r").split("\t")
+        if any(_is_doubled(cell) for cell in cells):
+            return True
+        open_rows += any(cell.startswith('"') and cell.count('"') % 2 for cell in cells)
+    # Of texts a few begin with a quote that a later one ends.
+    return open_rows > 1 and 10 * open_rows > len(lines)
+
+
+def _is_doubled(cell: str) -> bool:
+    """Whether a cell stands in quotes, and those within are doubled."""
+    inner = cell[1:-1]
+    is_quoted = len(cell) > 2 and cell[0] == cell[-1] == '"'
+    return is_quoted and '""' in inner and '"' not in inner.replace('""', "")
+
+
 def read_csv(source: Source, reading: Reading) -> Iterator[Document]:
     """A document a row; a quoted text keeps its line ends as they are."""
-    return _documents(_csv_rows(source, reading), source, reading)
-
-
-def _csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
-    beginning = source.beginning(waiting=False)
-    if _are_rows_of_semicolons(beginning, needed=reading.with_tags):
-        first = next(number for number, line in enumerate(beginning, 1) if line.strip())
-        raise FormatError(source.name, first, f"expected cells separated by commas: {SEMICOLONS}")
-    # The limit is one of the whole process, 131,072 characters unless somebody has raised it; never
-    # lowered, as other readers may rely on it.
-    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST))
-    lines = _RowLines(source)
-    # strict: otherwise a quote that is not closed swallows the rest of the file without a word.
-    rows = csv.reader(lines, strict=True)
-    while True:
-        number = rows.line_num + 1  # the row's first line: line_num is that of the last one
-        lines.begin_row(number)
-        try:
-            cells = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            problem = "the row that begins here is not CSV (RFC 4180)"
-            reading.refuse(source.name, number, f"{problem}: {_reason(error)}")
-            continue
-        yield number, cells
-
-
-def _reason(error: csv.Error) -> str:
-    """What is wrong with a row, in place of the csv module's words."""
-    # The csv module has one exception class; its texts are all that distinguishes the causes.
-    said = str(error)
-    if said.startswith("unexpected end of data"):
-        return "a quote is not closed"
-    if "expected after" in said:
-        return "expected a comma or a line end after the quote that closes a cell"
-    return "expected quotes around a cell with a carriage return in it"
-
-
-class _RowLines:
-    r"""Lines with their ends, as `Source.numbered` drops a \r that a quoted text may hold.
-
-    A row may be many lines long, where a quote is not closed to the file's end: it is bounded.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.lines = self._lines()
-        self.row = 1  # number of its first line
-        self.length = 0  # of the row so far, in characters
-
-    def begin_row(self, number: int) -> None:
-        self.row, self.length = number, 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self.lines)
-        self.length += len(line)
-        limit = self.source.max_line_chars
-        if self.length > limit + 1:  # the line end counts here, and not in the limit
-            problem = f"expected a row of at most {limit:,} characters, found a longer one: is a "
-            problem += "quote not closed? data.max_line_chars is the limit"
-            raise FormatError(self.source.name, self.row, problem)
-        return line
-
-    def _lines(self) -> Iterator[str]:
-        for lines in self.source.pieces():
-            for number, line in enumerate(lines, 1):
-                self.source.drained = number == len(lines)
-                yield f"{line}\n"
+    return _documents(csv_rows(source, reading), source, reading)
 
 
 def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterator[Document]:
@@ -211,7 +160,7 @@ def _rows(
         if names is None:
             known = [name for name, _ in item.extra] if writing.names is None else writing.names
             names = [name for name in known if _names_column(name, ends)]
-            yield [_LABEL, *names, _TEXT]
+            yield [LABEL, *names, TEXT]
         for name, _ in others:
             if name not in names:
                 writing.note(f"{format}: the values of {quoted(name)}, which the first text does "
@@ -221,16 +170,16 @@ def _rows(
             values = [dict(others).get(name, "") for name in names]
         label = "" if writing.blank_labels and not item.labels else require_label(item, format)
         cells = [label, *map(_cell, values), item.text]
-        _require_cells(item, [*zip([_LABEL, *names], cells, strict=False)], format, ends)
+        _require_cells(item, [*zip([LABEL, *names], cells, strict=False)], format, ends)
         yield cells
     if names is None:
-        yield [_LABEL, _TEXT]
+        yield [LABEL, TEXT]
 
 
 def _names_column(name: str, ends: str) -> bool:
     """Whether a column of this name is read as one beside the text and the label."""
     # Readers take " Label" for the label too, and columns without a name for nothing.
-    is_other = bool(name.strip()) and plain_name(name) not in (_LABEL, _TEXT)
+    is_other = bool(name.strip()) and plain_name(name) not in (LABEL, TEXT)
     return is_other and not any(char in name for char in ends)
 
 
@@ -257,7 +206,7 @@ def _require_cells(
         raise cannot_hold(item, format, "a tab in the text")
     for name, cell in cells:
         if any(char in cell for char in ends):
-            column = "the label" if name == _LABEL else f"the column {quoted(name)}"
+            column = "the label" if name == LABEL else f"the column {quoted(name)}"
             raise cannot_hold(item, format, f"a tab or a line end in {column}")
 
 
@@ -287,46 +236,10 @@ def looks_like_tsv(lines: Sequence[str]) -> bool:
     return 2 * max(several) > len(rows)
 
 
-def are_rows_of_csv(lines: Sequence[str], separator: str = ",") -> bool:
-    """Whether nine of ten rows have as many cells, two or more."""
-    widths = [len(row) for row in _first_rows(lines, separator)]
-    # Nine of ten, as one broken row must not turn a table into raw text.
-    common = max(set(widths), key=widths.count, default=0)
-    return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
-
-
-def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
-    """The rows that are not blank, up to one that cannot be read."""
-    rows = []
-    # A row may be several lines long, so lines cannot be split one by one.
-    with suppress(csv.Error):
-        for row in csv.reader((f"{line}\n" for line in lines[:_LOOKED_AT]), delimiter=separator):
-            if row:
-                rows.append(row)
-    return rows
-
-
-def _are_rows_of_semicolons(lines: Sequence[str], *, needed: bool) -> bool:
-    """Whether these are rows as Excel writes them where a comma is the decimal separator.
-
-    Args:
-        lines: the first ones of a file.
-        needed: whether each row has to have a label. Else the rows may be texts that have
-            semicolons, and only a header with the name of a text shows that they are not.
-    """
-    if not are_rows_of_csv(lines, ";"):
-        return False
-    header = _first_rows(lines, ";")[0]
-    if not needed and not {*map(plain_name, header)} & {*TEXT_NAMES}:
-        return False
-    # Commas of the texts may divide as many rows in two.
-    by_commas = _first_rows(lines, ",")
-    return not by_commas or len(by_commas[0]) == 1 or not are_rows_of_csv(lines)
-
-
 def looks_like_csv(lines: Sequence[str]) -> bool:
     """Whether the first line is a header with the name of a text and that of a label."""
     if len(lines) < 2 or "\t" in lines[0]:
         return False
-    names = {plain_name(cell.strip(' "')) for cell in lines[0].removesuffix("\r").split(",")}
+    separator = "," if "," in lines[0] else ";"
+    names = {plain_name(cell.strip(' "')) for cell in lines[0].removesuffix("\r").split(separator)}
     return bool(names & {*TEXT_NAMES} and names & {*LABEL_NAMES})

@@ -10,6 +10,7 @@
 | `{"text": "...", "label": [{"start", "end", "labels": ["X"]}]}`, Label Studio's JSON_MIN |
   a document |
 | `{"text": "...", "label": "X"}`, or `labels`: ["X", "Y"] | a document with classes |
+| `{"text": "...", "options": [...], "accept": ["X", "Y"]}`, as Prodigy has it | the same |
 | `["...", {"entities": [[start, end, "X"]], "cats": {"Y": 1.0}}]`, as spaCy 2 has it | a document |
 | `{"text": "...", "tokens": [{"text", "start", "end", "tag"}]}`, of `tagkit predict` | a sentence |
 
@@ -30,6 +31,7 @@ from tagkit.corpus.formats.json_records import (
     value_of_token,
 )
 from tagkit.corpus.formats.jsonl_keys import (
+    CHOSEN,
     CLASSES,
     SPANS,
     TAGS,
@@ -156,6 +158,9 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     spans: tuple[TextSpan, ...] | None = None
     if kind == "jsonl-spans":
         _, found = span_list(record)
+        # Prodigy may leave out the key where its annotator marked nothing.
+        if found is None and "spans" not in record and record.get("answer") == "accept":
+            found = []
         # A text whose spans are to be predicted need not have any.
         if found is None and reading.with_tags:
             key = next((key for key in SPANS if key in record), None)
@@ -251,7 +256,7 @@ def _labels(record: dict[str, Any], kind: str, *, needed: bool) -> tuple[str, ..
     if (key := class_key(record, kind)) is not None:
         return classes_of(record[key])
     if needed:
-        for key in CLASSES:
+        for key in (*CLASSES, CHOSEN):
             if key in record:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
         raise _Bad(f"expected a {any_of(CLASSES)}, found the keys {listed([*record])}")

@@ -23,9 +23,13 @@ TEXT = ("text", "sentence", "content")
 # spaCy's Doc.to_json, "label" and "labels" those of plain doccano.
 SPANS = ("spans", "entities", "ents", "label", "labels")
 CLASSES = ("label", "labels", "class", "category", "intent")
+# Prodigy's list of the options that its annotator chose, of a record that may have a label too. As
+# other tools may have another meaning for the word, it counts as a list alone.
+CHOSEN = "accept"
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
-OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, "features"))
+OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, CHOSEN, "features"))
+_UNMARKED = "unmarked"  # a text whose annotator found no span, as `kind_of_lines` keeps it apart
 _FIRST = 20  # lines that show whether a file holds objects
 _QUOTES = ('"', "'")  # of the keys of an object, where it is broken the second too
 
@@ -65,7 +69,17 @@ def kind_of(record: Mapping[str, Any]) -> str:
     if spans is not None and (named or _are_spans(key, spans)):
         return "jsonl-spans"
     # A text that comes with tokens and tags is a sentence whose text is only a comment.
-    return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
+    if tags is not None and "tokens" in record:
+        return "jsonl-tokens"
+    return "jsonl-spans" if _lacks_spans(record) else "jsonl-texts"
+
+
+def _lacks_spans(record: Mapping[str, Any]) -> bool:
+    """Whether Prodigy's annotator found no span in a text: then it may leave out the key."""
+    tokens = record.get("tokens")
+    has_tokens = isinstance(tokens, list) and any(isinstance(token, dict) for token in tokens)
+    has_class = class_key(record, "jsonl-texts") is not None or "cats" in record
+    return "answer" in record and has_tokens and not has_class and "spans" not in record
 
 
 def looks_like_jsonl(lines: Sequence[str]) -> bool:
@@ -105,15 +119,18 @@ def _is_record(text: str) -> bool:
 
 def kind_of_lines(lines: Sequence[str]) -> str:
     """Which of the three JSONL formats a file is in, by the records of its beginning."""
-    kinds = set()
+    kinds: set[str] = set()
     # Broken lines are reported when they are read, with their numbers.
     for text in texts_of(lines):
         try:
             record = as_record(json.loads(text))
             if record is not None:
-                kinds.add(kind_of(record))
+                kind = kind_of(record)
+                kinds.add(_UNMARKED if kind == "jsonl-spans" and _lacks_spans(record) else kind)
         except (ValueError, RecursionError):
             continue
+    if kinds == {_UNMARKED}:  # beside texts with classes it rather lacks its class
+        return "jsonl-spans"
     # A text without spans may look as if it had no class.
     return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
 
@@ -163,7 +180,8 @@ def class_key(record: Mapping[str, Any], kind: str) -> str | None:
         record: the record.
         kind: which of the three formats it is read as.
     """
-    there = [key for key in CLASSES if classes_of(record.get(key)) or record.get(key) == []]
+    keys = (CHOSEN, *CLASSES) if isinstance(record.get(CHOSEN), list) else CLASSES
+    there = [key for key in keys if classes_of(record.get(key)) or record.get(key) == []]
     # doccano has spans under "labels", of which a text may have none. Elsewhere [] is none of
     # several classes, which no other key can add to.
     if kind == "jsonl-spans":

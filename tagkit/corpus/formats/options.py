@@ -41,6 +41,8 @@ class Reading:
             record of JSON Lines has them; those of a sentence's tags are in `columns`.
         blank_labels: whether a text of a table may have a blank label, as a model that found none
             leaves it.
+        own_columns: whether a table may be one that tagkit wrote, whose columns `text` and `label`
+            then stand for those that the configuration has of the corpus.
         require_keys: whether a key of a tag column, such as NER of MISC, must be there for some
             token: gold labels of which there is none are a misspelt key.
         column: name of the tag column that is wanted of tokens that have tags of several, in JSON
@@ -61,6 +63,7 @@ class Reading:
     with_extra: bool = False
     with_probabilities: bool = False
     blank_labels: bool = False
+    own_columns: bool = False
     require_keys: bool = False
     column: str | None = None
     whole: bool = False

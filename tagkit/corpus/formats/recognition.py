@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.corpus.formats.brat import PAIR, annotated_files
-from tagkit.corpus.formats.delimited import are_rows_of_csv
+from tagkit.corpus.formats.csv_rows import are_rows_of_csv, first_row
 from tagkit.corpus.formats.folder import looks_like_folder
 from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
 from tagkit.corpus.formats.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
@@ -22,7 +22,7 @@ from tagkit.corpus.formats.source import STDIN, Source, unpacked_name
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.corpus.formats.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
 from tagkit.errors import DataError
-from tagkit.storage import PACKED
+from tagkit.storage import PACKED, holds_model
 from tagkit.wording import Message, Setting, reason
 
 
@@ -143,6 +143,9 @@ def _folder(path: Path) -> Recognised:
     # Before folders of texts: a folder of brat holds .txt files as well.
     if annotated_files(path):
         return Recognised("brat", "a folder with .ann files")
+    # A model is no corpus, though the folder that holds its parts has a file for each of them.
+    if holds_model(path):
+        raise DataError(f"{path}: expected a corpus, found the folder of a model")
     if looks_like_folder(path):
         return Recognised("folder", "a folder with a folder or a file for each class")
     raise DataError(
@@ -222,6 +225,9 @@ def _by_content(
     # From here on the lines alone are not enough, but lines and name together are.
     if expected == "csv" and are_rows_of_csv(lines):
         return Recognised("csv", "rows of as many columns, separated by commas")
+    by_semicolons = expected == "csv" and not raw and are_rows_of_csv(lines, ";")
+    if by_semicolons and "," not in first_row(lines):  # which the reader says, whatever shows CSV
+        return Recognised("csv", "rows of as many columns")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
     if expected == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:

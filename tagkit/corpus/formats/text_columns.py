@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.options import Reading
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, plural, quoted
+from tagkit.wording import Message, Setting, as_argument, plural, quoted
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -25,13 +25,15 @@ LABEL_NAMES = (
     "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
     "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
+# What tagkit writes; the two names are a header wherever they stand.
+LABEL, TEXT = "label", "text"
 # As Excel writes CSV in most of Europe.
 SEMICOLONS = (
-    "its cells seem to be separated by semicolons. Save the table with commas between its cells, "
-    "or as TSV"
+    "its cells seem to be separated by semicolons. Save the table with commas between its cells"
 )
 # Rows below one whose label alone is no number, by which it is a header.
 _ENOUGH = 10
+_LONGEST_NAME = 60  # characters of the name of a column that an example has
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,9 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
     """
     data = reading.data
     number, first = rows[0]
+    if reading.own_columns and (own := _as_written(first, data)) != data:
+        data = own
+        reading.note(f"{source}: its columns {TEXT} and {LABEL} are read")
     # Broken rows are refused later, with their numbers; they must not decide about columns.
     same = [cells for _, cells in rows if len(cells) == len(first)]
     header = data.header == "yes" or (data.header == "auto" and _has_header(same, data))
@@ -85,12 +90,32 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
         if problem is not None and (reading.with_tags or text is None):
             raise problem
         if reading.with_tags or (text is None and len(first) > 1):
-            text, label = _settle(text, label, len(first), same[1:] if header else same)
+            below = same[1:] if header else same
+            text, label = _settle(text, label, below, _names(same, data), reading)
     except ValueError as error:
         raise FileError(source, number, str(error)) from None
     # In prediction labels are not wanted, and a file of one column is a file of texts.
     text = text or 0
     return TextLayout(len(first), text, None if label == text else label, header)
+
+
+def _as_written(first: Sequence[str], data: DataConfig) -> DataConfig:
+    """The configuration for a table that may be tagkit's own: with the columns that it writes.
+
+    Args:
+        first: the first row.
+        data: names the columns of the corpus, perhaps.
+    """
+    names = [plain_name(cell) for cell in first]
+    is_own = names[0] == LABEL and names[-1] == TEXT  # where numbers are those of another table
+    changed = {
+        option: own
+        for option, own in (("text_column", TEXT), ("label_column", LABEL))
+        if (column := getattr(data, option)) is not None
+        and (is_own if isinstance(column, int) else plain_name(column) not in names)
+        and own in names
+    }
+    return data.model_copy(update=changed)
 
 
 def _only_line(label: str) -> str:
@@ -198,14 +223,43 @@ def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int
     return found[0] if len(found) == 1 else None
 
 
+def _names(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str | int]:
+    """How to name each column: by its cell in a first row that has such names, else by number."""
+    first, *below = rows
+    numbers: list[str | int] = [*range(len(first))]
+    again = any(row[i] == first[i] for row in below for i in numbers if isinstance(i, int))
+    are_names = len({*first}) == len(first) and all(cell.strip() for cell in first)
+    if data.header == "no" or not below or again or not are_names:
+        return numbers
+    return [cell if _is_typed_easily(cell) else i for i, cell in enumerate(first)]
+
+
+def _is_typed_easily(name: str) -> bool:
+    """Whether a name can be a value of an option as it is, and is no number or truth value."""
+    is_plain = name[:1].isalpha() and name.isprintable() and len(name) <= _LONGEST_NAME
+    return is_plain and name.lower() not in ("true", "false", "nan", "inf")
+
+
 def _settle(
-    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+    text: int | None,
+    label: int | None,
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str | int],
+    reading: Reading,
 ) -> tuple[int, int]:
     """The columns of text and label, where one or both are not known yet.
+
+    Args:
+        text: column of the text; None where it is not known.
+        label: likewise.
+        rows: those that hold texts.
+        names: of the columns, or their numbers.
+        reading: whether labels are wanted: else the columns are those of a model.
 
     Raises:
         ValueError: nothing shows which is which.
     """
+    width = len(names)
     # Of two columns, one known settles the other; of three, what is left may be an ID.
     if width == 2:
         if text is None and label is None:
@@ -222,15 +276,20 @@ def _settle(
         found = "1 column" + split * f"; {SEMICOLONS}"
     elif text is not None and text == label:
         found, text, label = f"both in column {text}", None, None
-    raise ValueError(
-        Message(f"expected a label and a text, found {found}", *_remedy(text, label, width, rows))
-    )
+    remedy: Sequence[str | Setting] = [f'. Name the column of the texts "{TEXT}" in the first row']
+    if reading.with_tags:
+        remedy = _remedy(text, label, rows, names)
+    raise ValueError(Message(f"expected a label and a text, found {found}", *remedy))
 
 
 def _remedy(
-    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+    text: int | None,
+    label: int | None,
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str | int],
 ) -> tuple[str | Setting, ...]:
     """Which options name the columns, by the example of those that they are most likely to be."""
+    width = len(names)
     if width == 1:
         return ()
     columns = [[row[i] for row in rows] for i in range(width)]
@@ -239,10 +298,17 @@ def _remedy(
             (i for i in range(width) if i != label),
             key=lambda i: sum(len(cell.split()) for cell in columns[i]),
         )
-    if label is None:  # the one with fewest different cells
-        label = min((i for i in range(width) if i != text), key=lambda i: len({*columns[i]}))
-    example = Setting("data.label_column", label), " ", Setting("data.text_column", text)
-    return (". Name them, from 0: ", *example)
+    if label is None:  # the one with fewest different cells, not all of them empty
+        others = [i for i in range(width) if i != text]
+        filled = [i for i in others if any(cell.strip() for cell in columns[i][1:])]
+        label = min(filled or others, key=lambda i: len({*columns[i]}))
+    are_names = isinstance(names[label], str) and isinstance(names[text], str)
+    return (
+        ". Name them: " if are_names else ". Name them, from 0: ",
+        Setting("data.label_column", as_argument(names[label])),
+        " ",
+        Setting("data.text_column", as_argument(names[text])),
+    )
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:

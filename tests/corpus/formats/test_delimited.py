@@ -162,23 +162,34 @@ def test_a_row_of_another_kind_is_named(tmp_path: Path, row: str, problem: str) 
 NEITHER = "expected a label and a text, found {} and nothing that tells which is which. "
 
 
-def remedy(label: int, text: int) -> str:
-    return f"Name them, from 0: data.label_column={label} data.text_column={text}"
+def remedy(label: int | str, text: int | str) -> str:
+    named = "Name them" if isinstance(text, str) else "Name them, from 0"
+    return f"{named}: data.label_column={label} data.text_column={text}"
 
 
 @pytest.mark.parametrize(
     ("content", "options", "problem"),
     [
-        ("a\tb\nc\td\n", {}, NEITHER.format("2 columns") + remedy(1, 0)),
+        ("a\tb\nc\td\n", {}, NEITHER.format("2 columns") + remedy("b", "a")),
+        ("a\tb\nc\td\n", {"header": "no"}, NEITHER.format("2 columns") + remedy(1, 0)),
+        # As a table of one's own has them: the last column is empty.
+        ("Nr\tTag\tMail Text\tArt\tNotiz\n1\t3.\ta b\tx\t\n2\t4.\tc d\ty\t\n3\t5.\te f\tx\t \n", {},
+         NEITHER.format("5 columns") + remedy("Art", "'Mail Text'")),
+        ("1\ta b\tx\t\n1\tc d\tx\t\n2\te f\tx\t\n", {},
+         NEITHER.format("4 columns") + remedy(2, 1)),
+        ("true\t1st\tArt\n1\ta b\tx\n2\tc d\tx\n", {},
+         NEITHER.format("3 columns") + "Name them, from 0: data.label_column=Art "
+         "data.text_column=1"),
         ("a b c\tx\na b c\ty\nd\tx z\n", {}, NEITHER.format("2 columns") + remedy(1, 0)),
         ("x\ty z\tu v\n", {}, NEITHER.format("3 columns") + remedy(0, 1)),
         # An id is no label: it does not come again.
         ("1\tx\ty z\n2\tx\ty u\n", {}, NEITHER.format("3 columns") + remedy(1, 2)),
-        ("title\tbody\tlabel\na\tb c\tx\n", {}, NEITHER.format("3 columns") + remedy(2, 1)),
+        ("title\tbody\tlabel\na\tb c\tx\n", {},
+         NEITHER.format("3 columns") + remedy("label", "body")),
         ("x y\n", {}, "expected a label and a text, found 1 column"),
         ("label\n", {}, "expected a label and a text, found 1 column"),
         ("text;label\nx, y;z\n", {}, "expected a label and a text, found 1 column; its cells seem "
-         "to be separated by semicolons. Save the table with commas between its cells, or as TSV"),
+         "to be separated by semicolons. Save the table with commas between its cells"),
         ("x\ty z\n", {"label_column": 2},
          "data.label_column = 2: expected -2 to 1, as the file has 2 columns"),
         ("x\ty z\n", {"text_column": -3},
@@ -204,34 +215,98 @@ def test_columns_that_cannot_be_found_are_one_clear_error(
     assert refusal(tmp_path / "a", content, read_tsv, **options) == f"a:1: {problem}"
 
 
+SEMICOLONS = "a: its cells are separated by semicolons, as its first row has these and no commas"
+GOOD = 'A "good" film; it was short, and I laughed.'
+
+
 @pytest.mark.parametrize(
-    "content",
+    ("content", "expected", "is_header"),
     [
         # As Excel writes it: quotes around the cells that need them.
-        'text;label\n"A ""good"" film; it was short, and I laughed.";pos\n"A bad\none";neg\n',
-        'label;text\npos;"A ""good"" film; it was short, and I laughed."\nneg;"A bad\none"\n',
-        '"text";"label"\n"A good, short film";"pos"\n"A bad, long film";"neg"\n',
-        "text;label\nA good, short film;pos\nA bad, long film;neg\n",
-        '\ntext;label\n"A bad,\rlong film";neg\n',
-        '"A good, short film";pos\n"A bad film";neg\n',
-        "Nr;Text;Klasse\n1;Gut;pos\n2;Nicht gut;neg\n",
+        ('text;label\n"A ""good"" film; it was short, and I laughed.";pos\n"A bad\none";neg\n',
+         [f"pos|{GOOD}", "neg|A bad\none"], True),
+        ('label;text\npos;"A ""good"" film; it was short, and I laughed."\nneg;"A bad\none"\n',
+         [f"pos|{GOOD}", "neg|A bad\none"], True),
+        ('"text";"label"\n"A good, short film";"pos"\n"A bad, long film";"neg"\n',
+         ["pos|A good, short film", "neg|A bad, long film"], True),
+        ("text;label\nA good, short film;pos\nA bad, long film;neg\n",
+         ["pos|A good, short film", "neg|A bad, long film"], True),
+        ('\ntext;label\n"A bad,\rlong film";neg\n', ["neg|A bad,\rlong film"], True),
+        (';;\n;text;label\n1;"A bad,\nlong film";neg\n', ["neg|A bad,\nlong film"], True),
+        ('"A good, short film";pos\n"A bad film";neg\n',
+         ["pos|A good, short film", "neg|A bad film"], False),
     ],
-)
-def test_semicolons_between_cells_are_one_error_whatever_quotes_stand_around_them(
-    tmp_path: Path, content: str
+)  # fmt: skip
+def test_a_table_with_semicolons_and_no_comma_in_its_first_row_is_read(
+    tmp_path: Path, content: str, expected: list[str], is_header: bool
 ) -> None:
+    notes: list[str] = []
+    assert pairs(tmp_path, content, read_csv, note=notes.append) == expected
+    assert notes == [f"{tmp_path}/{SEMICOLONS}"]
+    assert pairs(tmp_path, content.replace("\n", "\r\n"), read_csv) == [
+        each.replace("\n", "\r\n") for each in expected
+    ]
+    if is_header:  # which shows in prediction too that a semicolon is no part of the texts
+        assert pairs(tmp_path, content, read_csv, with_tags=False) == expected
+
+
+def test_the_columns_of_a_table_with_semicolons_can_be_named(tmp_path: Path) -> None:
+    names = {"text_column": "Mailtext", "label_column": "Art"}
+    content = 'Nr;Mailtext;Art\n1;"Hello; you";ham\n2;Buy, now;spam\n'
+    expected = ["ham|Hello; you", "spam|Buy, now"]
+    assert pairs(tmp_path, content, read_csv, **names) == expected
+    assert pairs(tmp_path, content, read_csv, with_tags=False, **names) == expected
+    numbers = {"text_column": 1, "label_column": 2, "header": "yes"}
+    assert pairs(tmp_path, content, read_csv, with_tags=False, **numbers) == expected
+    # New texts have no labels.
+    assert pairs(tmp_path, "Nr;Mailtext\n1;a, b\n", read_csv, with_tags=False, **names) == ["a, b"]
+    label = {"label_column": "Art"}
+    assert pairs(tmp_path, "Art;Was\nx;a b\n", read_csv, with_tags=False, **label) == ["x|a b"]
+
+
+def test_semicolons_below_a_comma_are_one_error(tmp_path: Path) -> None:
     found: list[FormatError] = []
-    line = 2 if content.startswith("\n") else 1
+    content = "\ntext, or a part;label\nA good film;pos\nA bad film;neg\n"
     expected = (
-        f"a:{line}: expected cells separated by commas: its cells seem to be separated by "
-        "semicolons. Save the table with commas between its cells, or as TSV"
+        "a:2: expected cells separated by commas: its cells seem to be separated by semicolons. "
+        "Save the table with commas between its cells"
     )
     assert refusal(tmp_path / "a", content, read_csv) == expected
-    if "ext;" in content or content.startswith('"text'):  # a header shows it in prediction too
-        assert refusal(tmp_path / "a", content, read_csv, with_tags=False) == expected
+    assert refusal(tmp_path / "a", content, read_csv, with_tags=False, text_column=0) == expected
     with pytest.raises(FormatError):
         read(tmp_path / "a", read_csv, on_error=found.append)
     assert found == []  # no further error for each row
+
+
+def test_what_is_wrong_with_a_row_names_the_separator_of_the_file(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "a", 'label;text\nx;"a" b\n', read_csv) == (
+        "a:2: the row that begins here is not CSV (RFC 4180): expected a semicolon or a line end "
+        "after the quote that closes a cell"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_quoted"),
+    [
+        (['x\t"He said ""no""."', *["y\tYes."] * 99], True),
+        (['x\t"a', 'b"', 'y\t"c', 'd"', *["y\tYes."] * 9], True),
+        (['x\t"a', 'b"', 'y\t"c', 'd"', *["y\tYes."] * 99], False),
+        (['x\t"No" and "yes"', 'y\t"No."', 'x\t""', 'y\tA 5" pipe'] * 9, False),
+    ],
+)
+def test_tsv_that_seems_to_be_quoted_is_told_so_once(
+    tmp_path: Path, rows: list[str], is_quoted: bool
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("\r\n".join(["label\ttext", *rows]), "utf-8")
+    notes: list[str] = []
+    errors: list[FormatError] = []
+    read(path, read_tsv, note=notes.append, on_error=errors.append)
+    said = "its cells seem to be quoted as Excel does, and TSV has no quoting: quotes are a part of"
+    assert notes == [f"{path}: {said} the text. Save it as CSV"] * is_quoted
+    notes.clear()
+    read(path, read_tsv, note=notes.append, on_error=errors.append, with_tags=False)
+    assert notes == []
 
 
 def test_semicolons_within_texts_are_left_alone(tmp_path: Path) -> None:

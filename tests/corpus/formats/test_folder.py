@@ -123,7 +123,7 @@ def test_a_name_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
 def test_another_encoding_is_read_and_a_wrong_one_is_told(tmp_path: Path) -> None:
     fill(tmp_path, {"pos/1": "Åse".encode("latin-1")})
     assert read(tmp_path, read_folder, encoding="latin-1") == [Document("Åse", labels=("pos",))]
-    with pytest.raises(FormatError, match=r"pos/1:1: byte 0 is not utf-8.*data.encoding"):
+    with pytest.raises(FormatError, match=r"pos/1:1: byte 0xc5 at 0 is not utf-8.*data.encoding"):
         read(tmp_path, read_folder)
     # The other files are not to blame.
     fill(tmp_path, {"pos/2": b"x", "neg/1": b"y"})

@@ -88,6 +88,11 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "labels": [], "category": "news"}', ()),
         ('{"text": "x", "label": null, "category": "news"}', ("news",)),
         ('["x", {"cats": {"a": 1.0, "b": 0, "c": true}}]', ("a", "c")),
+        # Choices of Prodigy; other tools may mean something else by the word.
+        ('{"text": "x", "options": [{"id": "a"}], "accept": ["a"], "answer": "accept"}', ("a",)),
+        ('{"text": "x", "accept": ["a", "b"], "label": "guess"}', ("a", "b")),
+        ('{"text": "x", "accept": [], "answer": "accept"}', ()),
+        ('{"text": "x", "accept": "a", "label": "b"}', ("b",)),
         ('{"text": "x", "cats": {"a": 0.0}}', ()),
     ],
 )
@@ -128,6 +133,42 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
     wanted = read(path, read_jsonl, note=notes.append, with_refused=True)
     assert [item.text for item in wanted] == ["reject", "accept"]
     assert len(notes) == 1
+
+
+TOKENS = '"tokens": [{"text": "x", "start": 0, "end": 1, "id": 0}]'
+MARKED = '{"text": "x", "spans": [{"start": 0, "end": 1, "label": "X"}], "answer": "accept"}'
+X = Document("x", (TextSpan("x", 0, 1, "X"),))
+
+
+@pytest.mark.parametrize(
+    ("lines", "format", "expected"),
+    [
+        ([f'{{"text": "x", "answer": "accept", {TOKENS}}}'], "jsonl-spans",
+         [Document("x", (), tokens=((0, 1),))]),
+        (['{"text": "x", "answer": "accept"}', MARKED], "jsonl-spans", [Document("x", ()), X]),
+        ([f'{{"text": "x", "answer": "reject", {TOKENS}}}', MARKED], "jsonl-spans", [X]),
+        # Classes of texts, some of which Prodigy has divided into tokens.
+        ([f'{{"text": "x", "label": "A", "answer": "accept", {TOKENS}}}'], "jsonl-texts",
+         [Document("x", labels=("A",), tokens=((0, 1),))]),
+        (['{"text": "x", "label": "A", "answer": "accept"}',
+          f'{{"text": "x", "answer": "reject", {TOKENS}}}'], "jsonl-texts",
+         [Document("x", labels=("A",))]),
+    ],
+)  # fmt: skip
+def test_a_text_that_prodigy_accepted_without_a_span_need_not_have_the_key(
+    tmp_path: Path, lines: list[str], format: str, expected: list[Document]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    assert kind_of_lines(lines) == format
+    assert read(path, read_jsonl, format=format) == expected
+
+
+def test_a_text_without_spans_that_nobody_accepted_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{MARKED}\n{{"text": "x", {TOKENS}}}\n', "utf-8")
+    with pytest.raises(FormatError, match=r"a.jsonl:2: expected spans, found the keys text, tok"):
+        read(path, read_jsonl, format="jsonl-spans")
 
 
 LIST = """[
@@ -218,6 +259,7 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ('{"text": "x"}',
          "expected a label (labels, class, category, intent), found the keys text"),
         ('{"text": "x", "label": null}', "label: expected a class or a list, found null"),
+        ('{"text": "x", "accept": [1]}', "accept: expected a class or a list, found [1]"),
         ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a": "b"}'),
         ('["x", {"entities": ["O"]}]', 'expected a span with start, end and label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),

@@ -174,6 +174,32 @@ def test_text_to_be_predicted_stays_text_however_many_lines_look_like_a_corpus(
     assert found_as(path) != "text"
 
 
+def test_a_table_with_semicolons_is_no_column_file(tmp_path: Path) -> None:
+    # With two words on each line, and a blank line, it would be one.
+    rows_of_texts = rows("Art;Mail text", "x;hello you", "y;see him", "", "x;it is", times=9)
+    path = written(tmp_path, "a.csv", rows_of_texts)
+    found = recognise_source(Source(str(path), "utf-8"), raw=False)
+    assert (found.name, found.why) == ("csv", "rows of as many columns")
+    header = written(tmp_path, "a.txt", rows("text;label", "I like it, really;pos"))
+    for raw in (False, True):
+        assert found_as(header, raw=raw) == "csv"
+
+
+@pytest.mark.parametrize("within", ["", "best", "last"])
+def test_the_folder_of_a_model_is_no_corpus(tmp_path: Path, within: str) -> None:
+    model = tmp_path / within
+    model.mkdir(exist_ok=True)
+    # With these parts alone it looks like a folder with a file for each class.
+    for name in ("model.safetensors", "metadata.json", "config.toml"):
+        (model / name).write_text("x", "utf-8")
+    with pytest.raises(DataError) as caught:
+        found_as(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: expected a corpus, found the folder of a model"
+    (model / "metadata.json").unlink()
+    if within:
+        assert found_as(tmp_path) == "folder"
+
+
 def test_a_file_that_is_damaged_later_is_recognised_by_what_comes_before(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"EU N\nrejects V\n\n" * 7 + b"M\xfcller N\n")
@@ -183,8 +209,8 @@ def test_a_file_that_is_damaged_later_is_recognised_by_what_comes_before(tmp_pat
     with pytest.raises(DataError) as caught:
         found_as(path)
     assert str(caught.value) == (
-        f"{path}:19: byte 97 is not utf-8 (invalid start byte). Name the file's encoding with "
-        "data.encoding, latin-1 for one"
+        f"{path}:19: byte 0xfc at 97 is not utf-8 (invalid start byte). Name the file's encoding "
+        "with data.encoding, cp1252 for one"
     )
     # Of a text to be predicted each line has an answer.
     path.write_bytes(b"Ada visits Rome.\nM\xfcller\n")

@@ -179,19 +179,27 @@ def test_bytes_of_another_encoding_are_found_where_they_are(
         take_all(read_lines(Pieces(cut(data, places)), "file", "utf-8"), found)
     assert found == data[:wrong].decode("utf-8").split("\n")[:-1]
     assert caught.value.line == line
-    assert str(caught.value).startswith(f"file:{line}: byte {wrong:,} is not utf-8 (")
+    assert str(caught.value).startswith(
+        f"file:{line}: byte 0x{data[wrong]:02x} at {wrong:,} is not utf-8 ("
+    )
 
 
 def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
     with pytest.raises(FormatError) as caught:
         lines_of(b"EU O\nM\xfcnchen O\n")
     assert str(caught.value) == (
-        "file:2: byte 6 is not utf-8 (invalid start byte). Name the file's encoding with "
-        "data.encoding, latin-1 for one"
+        "file:2: byte 0xfc at 6 is not utf-8 (invalid start byte). Name the file's encoding "
+        "with data.encoding, cp1252 for one"
     )
     with pytest.raises(FormatError) as caught:
         lines_of(codecs.BOM_UTF8 + b"EU O\nM\xfcnchen O\n")
-    assert str(caught.value).startswith("file:2: byte 9 is not utf-8")
+    assert str(caught.value).startswith("file:2: byte 0xfc at 9 is not utf-8")
+    with pytest.raises(FormatError) as caught:
+        take_all(read_lines(io.BytesIO(b"EU O\n\x81 O\n"), "file", "cp1252"), [])
+    assert str(caught.value) == (
+        "file:2: byte 0x81 at 5 is not cp1252 (character maps to <undefined>). Name the file's "
+        "encoding with data.encoding, latin-1 for one"
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +220,8 @@ def test_all_lines_before_a_bad_byte_are_given(encoding: str, bad: bytes, mark: 
     text = "\n".join([*lines, "bad "])
     found, message = lines_before((mark + text).encode(encoding) + bad + b"x\nafter\n", encoding)
     assert found == lines
-    assert message.startswith(f"file:5001: byte {len((mark + text).encode(encoding)):,} is not ")
+    at = len((mark + text).encode(encoding))
+    assert message.startswith(f"file:5001: byte 0x{bad[0]:02x} at {at:,} is not ")
 
 
 def test_all_lines_before_one_that_is_too_long_or_has_half_a_character_are_given() -> None:
@@ -231,10 +240,14 @@ def test_the_beginning_holds_what_could_be_read_and_the_error_follows_it(tmp_pat
         source = Source(str(path), "utf-8")
         assert source.beginning() == source.beginning(waiting=False) == ["a", "b"]
         found: list[str] = []
-        with pytest.raises(DataError, match=r"byte 5 is not utf-8|the gzip file is cut short"):
+        with pytest.raises(
+            DataError, match=r"byte 0xfc at 5 is not utf-8|the gzip file is cut short"
+        ):
             take_all(source.pieces(), found)
         assert found == ["a", "b"]
-        with pytest.raises(DataError, match=r"byte 5 is not utf-8|the gzip file is cut short"):
+        with pytest.raises(
+            DataError, match=r"byte 0xfc at 5 is not utf-8|the gzip file is cut short"
+        ):
             Source(str(path), "utf-8").beginning(enough=3)
 
 
@@ -245,7 +258,7 @@ def test_a_line_that_is_too_long_is_an_error_of_the_whole_file() -> None:
 
 
 def test_a_character_cut_by_the_end_of_the_file_is_no_character() -> None:
-    with pytest.raises(FormatError, match=r"^file:2: byte 2 is not utf-8 \(unexpected end"):
+    with pytest.raises(FormatError, match=r"^file:2: byte 0xc3 at 2 is not utf-8 \(unexpected end"):
         lines_of(b"a\n\xc3")
 
 

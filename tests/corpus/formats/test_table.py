@@ -268,8 +268,8 @@ def test_a_wrong_encoding_is_told_with_the_byte_and_the_way_out(tmp_path: Path) 
     with pytest.raises(FormatError) as caught:
         items_of(path)
     assert str(caught.value) == (
-        f"{path}:2: byte 4 is not utf-8 (invalid continuation byte). Name the file's encoding with "
-        "data.encoding, latin-1 for one"
+        f"{path}:2: byte 0xc5 at 4 is not utf-8 (invalid continuation byte). Name the file's "
+        "encoding with data.encoding, cp1252 for one"
     )
     assert items_of(path, encoding="latin-1") == [Sentence(("a", "Åse"), ("O", "O"))]
 

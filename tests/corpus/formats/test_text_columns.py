@@ -8,6 +8,7 @@ from read_files import refusal
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.text_columns import Row, find_text_layout
+from tagkit.errors import FileError
 
 
 def layout_of(first: str, rows: list[str], **options: object) -> tuple[bool, list[str]]:
@@ -56,6 +57,42 @@ def test_a_text_that_is_a_known_name_is_no_header_where_its_label_comes_again(na
     words = [f"word{n}|{('noun', 'verb')[n % 2]}" for n in range(8)]
     assert layout_of(f"{name}|noun", words, label_column=1) == (False, [])
     assert layout_of(f"{name}|group", words, label_column=1) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "options", "expected"),
+    [
+        ("label|Nr|text", {"text_column": "Mail", "label_column": "Art"}, (2, 0)),
+        ("label|Nr|text", {"text_column": 3, "label_column": 4}, (2, 0)),
+        ("label|Mail|text", {"text_column": "mail", "label_column": "Art"}, (1, 0)),
+        ("Text|Nr|Label", {"text_column": "Mail", "label_column": "Art"}, (0, 2)),
+        # Of another table numbers are as they are.
+        ("text|Nr|label", {"text_column": 1, "label_column": 2}, None),
+        ("Nr|Mail|Art", {"text_column": "Mail", "label_column": "Art"}, None),
+    ],
+)
+def test_predictions_may_have_the_columns_that_tagkit_writes(
+    first: str, options: dict[str, object], expected: tuple[int, int] | None
+) -> None:
+    rows: list[Row] = [(1, first.split("|")), (2, ["a b", "c d", "e f"])]
+    notes: list[str] = []
+    reading = Reading(DataConfig.model_validate(options), note=notes.append, own_columns=True)
+    layout = find_text_layout(rows, "a.csv", reading)
+    assert (layout.text, layout.label) == (expected or (1, 2))
+    assert notes == ["a.csv: its columns text and label are read"] * (expected is not None)
+    if expected and first[0] == "l" and options["text_column"] != "mail":
+        with pytest.raises(FileError, match=r"a\.csv:1: data\.text_column = "):
+            find_text_layout(rows, "a.csv", Reading(reading.data))
+
+
+def test_new_texts_are_not_told_to_set_what_a_model_has() -> None:
+    rows: list[Row] = [(1, ["Nr", "Mail", "Art"]), (2, ["1", "a b", "x"])]
+    with pytest.raises(FileError) as caught:
+        find_text_layout(rows, "a.csv", Reading(DataConfig(), with_tags=False))
+    assert str(caught.value) == (
+        "a.csv:1: expected a label and a text, found 3 columns and nothing that tells which is "
+        'which. Name the column of the texts "text" in the first row'
+    )
 
 
 def test_one_column_is_not_called_columns(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_what_cannot_be_read_in_a_folder_is_told_with_its_file(tmp_path: Path) -
     assert "U+0000" in " ".join(finding.message for finding in report.findings)
     (error,) = [finding for finding in report.findings if finding.severity == "error"]
     assert (error.file, error.lines) == (str(tmp_path / "neg" / "2"), (1,))
-    assert error.message.startswith("byte 0 is not utf-8")
+    assert error.message.startswith("byte 0xff at 0 is not utf-8")
     assert report.files[0].labels == {"neg": 1, "pos": 2}
 
 
@@ -211,7 +211,7 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     assert of(wnut, "blank-separator", "train.conll") == [2394]
     assert dutch.errors == trec.errors == atis.errors == wnut.errors == 0
     unread = checked("trec", "train.txt")
-    assert unread.findings[0].message.startswith("byte 3,695 is not utf-8 (")
+    assert unread.findings[0].message.startswith("byte 0xe9 at 3,695 is not utf-8 (")
     assert "data.encoding" in unread.findings[0].message
     english = checked("conll2003", "eng.train", "eng.testa", "eng.testb")
     assert english.errors == 0

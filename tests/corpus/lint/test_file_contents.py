@@ -27,7 +27,7 @@ def test_every_line_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a O\n\xff O\n", "byte 4 is not utf-8 (invalid start byte). Name the file's encoding"),
+        (b"a O\n\xff O\n", "byte 0xff at 4 is not utf-8 (invalid start byte). Name the file's"),
         (b"\x1f\x8b\x00", "the gzip file is cut short"),
         (b"", "holds no sentence"),
         (b"\n\n", "holds no sentence"),
