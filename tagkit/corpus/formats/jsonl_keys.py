@@ -13,7 +13,7 @@ from tagkit.corpus.formats.json_records import (
     texts_of,
 )
 from tagkit.text.schemes import is_span_tag
-from tagkit.wording import listed
+from tagkit.wording import listed, quoted
 
 # Keys under which tools and data sets have the same thing; the first that a record has is taken.
 TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
@@ -23,6 +23,8 @@ TEXT = ("text", "sentence", "content")
 # spaCy's Doc.to_json, "label" and "labels" those of plain doccano.
 SPANS = ("spans", "entities", "ents", "label", "labels")
 CLASSES = ("label", "labels", "class", "category", "intent")
+# Two names of the same thing, unlike "intent" beside "label", which may be another property.
+_SAME = ("label", "labels")
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
 OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, "features"))
@@ -165,7 +167,16 @@ def class_key(record: Mapping[str, Any], kind: str) -> str | None:
     Args:
         record: the record.
         kind: which of the three formats it is read as.
+
+    Raises:
+        ValueError: `label` and `labels` name different classes.
     """
+    one, other = (classes_of(record.get(key)) for key in _SAME)
+    if one and other and {*one} != {*other}:
+        found = " and ".join(
+            f"{key} ({quoted(json.dumps(record[key], ensure_ascii=False))[1:-1]})" for key in _SAME
+        )
+        raise ValueError(f"{found} name different classes: remove one of the two keys")
     there = [key for key in CLASSES if classes_of(record.get(key)) or record.get(key) == []]
     # doccano has spans under "labels", of which a text may have none. Elsewhere [] is none of
     # several classes, which no other key can add to.

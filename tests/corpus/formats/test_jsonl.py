@@ -15,6 +15,7 @@ from tagkit.corpus.formats.json_records import RecordTexts
 from tagkit.corpus.formats.jsonl import read_jsonl
 from tagkit.corpus.formats.jsonl_keys import OWN_KEYS, kind_of_lines
 from tagkit.corpus.formats.jsonl_writers import (
+    with_extra,
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
@@ -83,6 +84,8 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "label": ["a", "b"]}', ("a", "b")),
         ('{"text": "x", "labels": ["a"]}', ("a",)),
         ('{"text": "x", "labels": ["b", "a", "b"]}', ("b", "a")),
+        ('{"text": "x", "label": "a", "labels": ["a"]}', ("a",)),
+        ('{"text": "x", "label": "a", "intent": "b"}', ("a",)),
         ('{"text": "x", "labels": [2, "1", true, 1]}', ("2", "1", "true")),
         ('{"sentence": "x", "class": "a"}', ("a",)),
         ('{"text": "x", "labels": []}', ()),
@@ -220,6 +223,8 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ('{"text": "x"}',
          "expected a label (labels, class, category, intent), found the keys text"),
         ('{"text": "x", "label": null}', "label: expected a class or a list, found null"),
+        ('{"text": "x", "label": "a", "labels": ["a", "b"]}',
+         'label ("a") and labels (["a", "b"]) name different classes: remove one of the two keys'),
         ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a": "b"}'),
         ('["x", {"entities": ["O"]}]', 'expected a span with start, end and label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),
@@ -527,3 +532,10 @@ def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_
     (bare,) = read(path, read_jsonl)
     assert bare.extra == ()
     assert (bare, hash(bare)) == (found, hash(found))
+
+
+def test_a_record_that_is_written_has_no_label_that_contradicts_its_classes() -> None:
+    # As a prediction has them, whose source has the right class under both keys.
+    record = {"text": "x", "label": "a"}
+    assert with_extra(record, (("labels", ["b"]), ("id", 7))) == {"id": 7, **record}
+    assert with_extra(record, (("labels", ["a"]),)) == {**record, "labels": ["a"]}
