@@ -218,7 +218,8 @@ def predict_command(
         if annotator.style.multi_label and output_format in ("csv", "tsv") and not (top or quiet):
             note(
                 f"{output_format} joins the classes of a text with commas, and has an empty cell "
-                "where there is none. No command reads that again: --format jsonl-texts is read"
+                "where there is none. Commands read such a cell as one class: --format jsonl-texts "
+                "keeps the classes apart"
             )
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:

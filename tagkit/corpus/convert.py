@@ -19,6 +19,7 @@ from tagkit.corpus.formats.pieces import Piece, Writing, naming_file, one_file
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format, settled
+from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.corpus.target_limits import may_lack_classes, note_losses, require_labels
 from tagkit.errors import DataError, SpanErrors
 from tagkit.text.records import Document, Sentence
@@ -201,6 +202,8 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
     note_losses(job.format, job.target, items, job.reading.note, single=job.single)
+    if joined := joined_classes(label for item in items for label in item.labels):
+        job.reading.note(f"{job.source.name}: {joined_problem(joined)}. {JOINED_REMEDY}")
     # A writer takes records of one class, so whatever was read becomes that first.
     written: Iterator[Item]
     if job.target.holds == "tags":

@@ -15,6 +15,7 @@ from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.language_network import Carried, LanguageModel
 from tagkit.models.text_scoring import units_of
+from tagkit.nn.generation.path_score import NOT_ASKED
 from tagkit.nn.generation.step import State, StepOutput
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.text.pairs import DELIMITER
@@ -78,6 +79,15 @@ class Reader:
         states, after = self.model.read_on(ids[:, None], cast(Carried, state))
         last = states[:, 0]
         return StepOutput(self.model.log_probs(last), after, self.model.halt_probs(last))
+
+    @torch.inference_mode()
+    def score(self, ids: Tensor, wanted: Tensor, state: State, /) -> tuple[Tensor, State]:
+        """Read units, (rows, time), and say how probable those that follow are, (rows,)."""
+        states, after = self.model.read_on(ids, cast(Carried, state))
+        asked = wanted != NOT_ASKED
+        found = torch.zeros(wanted.shape, dtype=torch.float64, device=wanted.device)
+        found[asked] = self.model.log_prob_of(states[asked], wanted[asked]).double()
+        return found.sum(1), after
 
 
 def load_reader(path: str | Path, device: str = "auto") -> Reader:

@@ -1,7 +1,7 @@
 """A language model as generation and scoring see it: texts, units, and the model's steps."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -59,6 +59,14 @@ class LanguageModelReader(Protocol):
 
     def step(self, ids: Tensor, state: State, /) -> StepOutput:
         """Read one unit in each row, and predict the next."""
+
+
+@runtime_checkable
+class ScoringReader(LanguageModelReader, Protocol):
+    """A language model that scores known units many at once; others are read step by step."""
+
+    def score(self, ids: Tensor, wanted: Tensor, state: State, /) -> tuple[Tensor, State]:
+        """As `tagkit.nn.generation.path_score.Score`; where it has a halt, `end` is halting."""
 
 
 class TextPieces:

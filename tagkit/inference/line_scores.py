@@ -8,8 +8,8 @@ import torch
 
 from tagkit.errors import DataError
 from tagkit.inference.generation import perplexity
-from tagkit.inference.language_model_reader import LanguageModelReader
-from tagkit.nn.generation.path_score import path_log_probs
+from tagkit.inference.language_model_reader import LanguageModelReader, ScoringReader
+from tagkit.nn.generation.path_score import path_log_probs, segment_log_probs
 from tagkit.text.json_text import Record
 from tagkit.text.pairs import pair_problem
 
@@ -69,15 +69,18 @@ def score_lines(
             raise DataError(problem)
         units = [reader.cut(line) for line in lines]
         given = [_given(reader, each) for each in units]
-        ends = [] if reader.has_halt else [reader.end]
-        found = path_log_probs(
-            reader.step,
-            start,
-            reader.begin(),
-            [[*each, *ends] for each in units],
-            by_halt=reader.has_halt,
-            given=given,
-        )
+        ended = [[*each, reader.end] for each in units]
+        if isinstance(reader, ScoringReader):
+            found = segment_log_probs(reader.score, start, reader.begin(), ended, given)
+        else:
+            found = path_log_probs(
+                reader.step,
+                start,
+                reader.begin(),
+                units if reader.has_halt else ended,
+                by_halt=reader.has_halt,
+                given=given,
+            )
         counted = [each[count:] for each, count in zip(units, given, strict=True)]
         yield [
             LineScore(line, log_prob, len(each) + 1, each.count(reader.unknown))

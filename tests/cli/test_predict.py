@@ -678,3 +678,19 @@ def test_what_is_less_probable_is_left_out_with_and_without_probabilities(
     columns = [line.split() for line in tagkit(*command).out.splitlines() if line]
     assert sum(cells[-1].startswith("B-") for cells in columns) == likely
     assert {len(cells) for cells in columns} == {3}  # as without the option
+
+
+def test_classes_that_a_table_joins_are_said_to_be_read_as_one(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    rows = "".join(f'{{"text": "{text}", "labels": ["hot"]}}\n' for text in ("tea", "cocoa"))
+    (tmp_path / "a.jsonl").write_text(rows + '{"text": "juice", "labels": ["cold", "sweet"]}\n')
+    corpus = ("--train", tmp_path / "a.jsonl", "--dev", tmp_path / "a.jsonl")
+    few = ("-q", "--task", "classify", *small("train.max_epochs=1", "head.bag_of_words=0"))
+    assert tagkit("train", *corpus, "-o", tmp_path / "model", "--threads=1", *few).code == 0
+    ended = tagkit("predict", tmp_path / "model", "--format", "tsv", stdin=b"tea\n")
+    assert ended.code == 0
+    assert ended.err.splitlines()[0] == (
+        "tsv joins the classes of a text with commas, and has an empty cell where there is "
+        "none. Commands read such a cell as one class: --format jsonl-texts keeps the classes apart"
+    )

@@ -458,3 +458,14 @@ def test_spans_of_words_that_share_a_place_are_refused(tmp_path: Path) -> None:
     text = text.replace("B-Y", "I-X").replace("NER=I-Y", "A=B")
     written, _ = convert(tmp_path, text, "jsonl-spans", name="a.conllu", tag_column="MISC.NER")
     assert json.loads(written)["spans"] == [{"text": "au", "start": 0, "end": 2, "label": "X"}]
+
+
+def test_classes_in_one_cell_are_noted(tmp_path: Path) -> None:
+    rows = "text\tlabel\nthe match of the day\tsport\nthe rates of banks\tmoney\n"
+    assert convert(tmp_path, rows, "jsonl", name="in.tsv")[1] == []
+    _, notes = convert(tmp_path, rows + "the club is sold\tmoney,sport\n", "jsonl", name="in.tsv")
+    assert notes == [
+        "in.tsv: 1 class consists of others with commas between them, such as "
+        "'money,sport', and is read as a class of its own. Write them as several classes of a "
+        "text, which jsonl-texts and fastText can hold"
+    ]

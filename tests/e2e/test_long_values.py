@@ -64,7 +64,7 @@ TEXTS = [
      "expected a text (sentence, content), found the keys xxx"),
     ("jsonl-texts", f'{{"text": "a", "{LONG}": 1}}\n', ", intent), found the keys text, xx"),
     ("jsonl-texts", f'{{"text": "a", "label": {{"{LONG}": 1}}}}\n',
-     'label: expected a class or a list, found {"xxx'),
+     'label: expected a class or a list of classes, found {"xxx'),
 ]  # fmt: skip
 BRAT = [
     (f"T1\t{LONG} 0 9\ta\n", "expected a place in the text's 3 characters, found T1 (xxx"),

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import torch
 from random_language_model import context_of
 from toy_language_model import END, ToyReader
 
@@ -17,6 +18,7 @@ from tagkit.inference.line_scores import LineScore, score_lines
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.language_scoring import language_report
 from tagkit.models.text_scoring import units_of
+from tagkit.nn.generation.path_score import path_log_probs
 
 LINES = ["the cat sat", "", "a bird sat", "the the the the ran", "dog"]
 
@@ -86,6 +88,53 @@ def test_scores_of_pairs_are_of_what_eval_counts(tmp_path: Path, counted: str, u
         assert alone.log_probability == pytest.approx(each.log_probability)
     ((other,),) = score_lines(reader, [["b b\tc"]])
     assert other.log_probability != pytest.approx(found[0].log_probability)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["data.context=stream"],
+        ["data.context=line", "head.halt=true"],
+        ["data.context=line", "head.softmax=adaptive"],
+        ["data.context=line", "data.pairs=true", "data.loss_on=continuation"],
+        ["data.context=line", "data.pairs=true", "data.loss_on=continuation", "head.halt=true"],
+        ["encoder.cell=transformer", "encoder.hidden=8", "embeddings.word_dim=8", "train.bptt=3"],
+    ],
+    ids="+".join,
+)
+def test_lines_read_in_segments_have_the_scores_of_single_steps(options: list[str]) -> None:
+    context = context_of(*options)
+    assert isinstance(context.model, LanguageModel)
+    reader = Reader(context.model, context.vocabulary, context.config.data)
+    is_pairs = context.config.data.pairs
+    lines = [f"{'a b ' * n}c\tb{' c a' * n}" for n in (0, 3, 40)] if is_pairs else LINES + [
+        "a b c " * n for n in (4, 7, 40)
+    ]  # fmt: skip
+    (found,) = score_lines(reader, [lines])
+    units = [reader.cut(line) for line in lines]
+    given = [each.index(reader.delimiter) + 1 for each in units] if is_pairs else None
+    expected = path_log_probs(
+        reader.step,
+        torch.tensor([reader.end]),
+        reader.begin(),
+        units if reader.has_halt else [[*each, reader.end] for each in units],
+        by_halt=reader.has_halt,
+        given=given,
+    )
+    assert [each.log_probability for each in found] == pytest.approx(expected)
+
+
+def test_a_line_is_read_in_few_calls_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = context_of("data.context=line")
+    assert isinstance(context.model, LanguageModel)
+    calls = []
+    read_on = context.model.read_on
+    monkeypatch.setattr(
+        context.model, "read_on", lambda units, state: calls.append(1) or read_on(units, state)
+    )
+    reader = Reader(context.model, context.vocabulary, context.config.data)
+    list(score_lines(reader, [["a b c " * 500, "b " * 40, "a"]]))
+    assert len(calls) == 3  # with 1,501 units in the longest line
 
 
 def test_a_line_that_is_no_pair_is_refused_by_a_model_of_pairs() -> None:

@@ -118,13 +118,16 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
     groups = [len(list(group)) for is_filled, group in groupby(filled) if is_filled]
     # Without tabs a blank separates columns, so that no cell has one.
     texts = sum(" " in "".join(row) for row in rows) if tabs else 0
-    scheme, tag = _scheme(split, groups, width) if width > 1 else ("", 0)
+    has_groups = any(length > 1 for length in groups)
+    # Of a text a line, any word may look like a tag: there it has to be the last one.
+    first_tag = 1 if tabs or has_groups else width - 1
+    scheme, tag = _scheme(split, groups, width, first_tag) if width > 1 else ("", 0)
     return Grid(
         width=width,
         tabs=tabs,
         lines=len(rows),
         is_regular=count == len(rows),
-        has_groups=any(length > 1 for length in groups),
+        has_groups=has_groups,
         has_blank_lines=not all(filled),
         has_inner_blank_lines=len(groups) > 1,
         has_texts=2 * texts > len(rows),
@@ -137,24 +140,29 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
 def _are_tokens(rows: Sequence[Sequence[str]], width: int, groups: Sequence[int]) -> bool:
     """Whether rows of cells without blanks are words or, with several columns, have tags."""
     rows = [row for row in rows if len(row) == width]
-    in_groups = len(groups) > 1 and max(groups) > 1
     if width > 1:
-        return are_tagged(rows, in_groups=in_groups)
-    return in_groups and are_words([cell for (cell,) in rows])
+        # Where a row stands alone, any word of it would be a column by itself, "O" one of tags.
+        # Two sentences, as a group of lines between some that stand alone is found in texts too.
+        sentences = sum(size > 1 for size in groups)
+        return sentences > 0 and are_tagged(rows, in_groups=sentences > 1)
+    return len(groups) > 1 and max(groups) > 1 and are_words([cell for (cell,) in rows])
 
 
-def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) -> tuple[str, int]:
+def _scheme(
+    rows: Sequence[Sequence[str]], groups: Sequence[int], width: int, first: int
+) -> tuple[str, int]:
     """The scheme of the last column that holds tags of spans, and its index; ("", 0) of none.
 
     Args:
         rows: the cells of all lines that are not blank.
         groups: numbers of rows without a blank line between them, in order.
         width: number of cells of the rows to look at.
+        first: index of the leftmost column that may hold tags; not 0, which holds the words.
     """
     following = iter(rows)
     sentences = [[row for row in islice(following, size) if len(row) == width] for size in groups]
-    # From the right, where tags stand; never the first column, which holds the words.
-    for column in range(width - 1, 0, -1):
+    # From the right, where tags stand.
+    for column in range(width - 1, first - 1, -1):
         tags = [[cells[column] for cells in sentence] for sentence in sentences]
         seen = Counter(chain.from_iterable(tags))
         of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))

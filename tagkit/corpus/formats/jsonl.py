@@ -258,7 +258,9 @@ def _labels(record: dict[str, Any], kind: str, *, needed: bool) -> tuple[str, ..
     if needed:
         for key in (*CLASSES, CHOSEN):
             if key in record:
-                raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
+                raise _Bad(
+                    f"{key}: expected a class or a list of classes, found {_show(record[key])}"
+                )
         raise _Bad(f"expected a {any_of(CLASSES)}, found the keys {listed([*record])}")
     return ()
 

@@ -162,15 +162,18 @@ def span_list(record: Mapping[str, Any]) -> tuple[str, list[Any] | None]:
 
 
 def classes_of(value: Any) -> tuple[str, ...]:
-    """The classes that a value names; none where it names none, or is something else."""
+    """The classes that a value names, each once; none where it is something else."""
+    values = value if isinstance(value, list) else [value]
+    names = [_class_name(each) for each in values]
+    return tuple(dict.fromkeys(names)) if all(names) else ()
+
+
+def _class_name(value: Any) -> str:
+    """What a class is called; an empty text where the value is none."""
     # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
     if isinstance(value, bool):
-        return ("true" if value else "false",)
-    if isinstance(value, (str, int)) and str(value):
-        return (str(value),)
-    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-        return tuple(value)
-    return ()
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else ""
 
 
 def class_key(record: Mapping[str, Any], kind: str) -> str | None:

@@ -17,7 +17,7 @@ from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.lint.characters import check_characters, check_lengths
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Severity
-from tagkit.corpus.lint.labels import check_labels, check_unknown_labels
+from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
 from tagkit.corpus.lint.line_ends import check_encoding, check_lines
 from tagkit.corpus.lint.repetition import (
     check_duplicates,
@@ -144,6 +144,7 @@ def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Findin
         # From the labels to the sentences to the words: the order in which people correct a corpus.
         yield from check_tags(read)
         yield from check_labels(read, is_train)
+        yield from check_joined(read)
         yield from check_lengths(read)
         yield from check_characters(read)
         yield from check_duplicates(read)

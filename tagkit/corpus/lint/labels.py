@@ -1,4 +1,4 @@
-"""Checks of labels: two spellings of one, rare ones, files with a single one, ones train lacks."""
+"""Checks of labels: two spellings of one, rare and joined ones, a single one, ones train lacks."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.conllu import KEY
 from tagkit.corpus.formats.text_columns import is_noted
+from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
@@ -49,6 +50,17 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
             f"{plural(len(rare), 'label')} with fewer than {_FEW} examples: {shown(rare, counts)}",
             len(rare),
         )
+
+
+def check_joined(read: ReadFile) -> Iterator[Finding]:
+    """Classes that are several ones in one cell, with their lines."""
+    lines: dict[str, list[int]] = {}
+    for label, line in read.classes():
+        lines.setdefault(label, []).append(line)
+    if joined := joined_classes(lines):
+        numbers = tuple(sorted(line for label in joined for line in lines[label]))
+        message = f"{joined_problem(joined)}. {JOINED_REMEDY}"
+        yield Finding("warning", "joined-classes", read.path, message, len(numbers), numbers)
 
 
 def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.formats.text_columns import is_noted
+from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.text.records import Sentence
@@ -192,6 +193,11 @@ def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
             )
 
 
+def _joined_classes(corpora: Corpora) -> Iterator[Statement]:
+    if joined := joined_classes(corpora.train.counts.get("class", ())):
+        yield Message(f"in train, {joined_problem(joined)}"), Message(JOINED_REMEDY)
+
+
 def _few_examples(corpora: Corpora) -> Iterator[Statement]:
     notes = corpora.train.split.notes
     for what, counts in corpora.train.counts.items():
@@ -317,6 +323,7 @@ CORPUS_CHECKS = (
     Check("no-labels", _no_labels),
     Check("one-label", _one_label),
     Check("unknown-labels", _unknown_labels),
+    Check("joined-classes", _joined_classes),
     Check("few-examples", _few_examples),
     Check("large-dev", _large_dev),
     Check("duplicates", _duplicates),

@@ -411,6 +411,10 @@ RAW_TEXTS = {
     "names of two words": rows("New York", "Los Angeles", "", "San Diego", "San Jose"),
     "names with the form of tags": rows("Take I-95", "Fly B-52", "See U-2"),
     "one name with the form of a tag": rows("Take I-95"),
+    "one line with O and S-Bahn": rows("His blood group is O and the S-Bahn was late"),
+    "one paragraph a line": rows("He has blood group O", "", "She has blood group O", ""),
+    "figures, one apart": rows("Assets 45 billion", "Loans 36 billion", "Deposits 29 billion", "",
+                               "Shr 31 cts"),
     "Korean": rows("서울 부산", "대구 인천", "", "광주 대전", "울산 부산"),
     "short requests": rows("lights on", "lights off", "", "fan on", "fan off", "", times=20),
 }  # fmt: skip
@@ -425,6 +429,21 @@ def test_short_texts_to_be_predicted_are_no_columns(tmp_path: Path, content: str
         "raw text is expected, though its lines look like columns",
         "nothing in its lines looks like labels",
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "format"),
+    [
+        ("Oslo\tB-LOC", "columns"),
+        ("Oslo B-LOC", "columns"),
+        ("Oslo NNP B-NP S-LOC", "columns"),
+        ("His blood group is O and the S-Bahn was late", "text"),
+    ],
+)
+def test_a_corpus_of_one_line_without_tabs_has_its_tag_at_the_end(
+    tmp_path: Path, line: str, format: str
+) -> None:
+    assert found_as(written(tmp_path, "a.txt", f"{line}\n")) == format
 
 
 COLUMNS = {

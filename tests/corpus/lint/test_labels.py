@@ -109,3 +109,13 @@ def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path
     ]  # fmt: skip
     few = "".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(30))
     assert not told(check(tmp_path, {"t.tsv": few}), "many-labels", tmp_path)
+
+
+def test_classes_in_one_cell_are_told_with_their_lines(tmp_path: Path) -> None:
+    rows = "sport\tthe match of the day\nmoney\tthe rates of banks\nsport,money\tthe club is sold\n"
+    report = check(tmp_path, {"train.tsv": rows}, label_column=0, text_column=1)
+    assert told(report, "joined-classes", tmp_path) == [
+        ("warning", "1 class consists of others with commas between them, such as 'sport,money', "
+         "and is read as a class of its own. Write them as several classes of a text, which "
+         "jsonl-texts and fastText can hold", (3,)),
+    ]  # fmt: skip

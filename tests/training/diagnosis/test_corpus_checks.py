@@ -352,3 +352,22 @@ def test_findings_on_real_corpora_are_true_and_take_little_time(name: str, corpo
     began = time.process_time()
     assert [finding.sentence for finding in diagnose_corpus(prepared)] == expected
     assert time.process_time() - began < 5
+
+
+def test_classes_in_one_cell_are_learnt_as_classes_of_their_own(tmp_path: Path) -> None:
+    classes = ["sport", "money", "money,sport"]
+    rows = [f"{classes[number % 3]}\ta text of number {number}\n" for number in range(60)]
+    files = {"data.train_file": "train", "data.dev_file": "dev"}
+    for place, (option, name) in enumerate(files.items()):
+        path = tmp_path / f"{name}.tsv"
+        path.write_text("".join(rows[30 * place :][:30]), encoding="utf-8")
+        files[option] = str(path)
+    columns = ["data.label_column=0", "data.text_column=1"]
+    assert said(of_files(*columns, task="classify", **files)) == [
+        (
+            "joined-classes",
+            "in train, 1 class consists of others with commas between them, such as 'money,sport', "
+            "and is read as a class of its own. Write them as several classes of a text, which "
+            "jsonl-texts and fastText can hold.",
+        )
+    ]
