@@ -41,7 +41,7 @@ from tagkit.training.checkpoint import Checkpoint, checkpoint_name
 from tagkit.training.manifest import Manifest
 from tagkit.training.plots import write_curves
 from tagkit.training.run_checkpoints import RunCheckpoints, checkpoint_to_resume, resumed_config
-from tagkit.training.run_cleanup import clear, refuse_to_lose, repair
+from tagkit.training.run_cleanup import clear, refuse_other_commands, refuse_to_lose, repair
 from tagkit.training.run_contents import Contents, contents_of
 from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
 from tagkit.training.setup import Prepared
@@ -87,10 +87,10 @@ class RunFolder:
         """
         return contents_of(self.path, self.manifest)
 
-    def check(self, *, resume: bool, force: bool) -> None:
+    def check(self, *, resume: bool, force: bool, of_seeds: bool = False) -> None:
         """Refuse to begin a run where it would destroy something; see `refuse_to_lose`."""
         if self.writes:
-            refuse_to_lose(self.path, self.manifest, resume=resume, force=force)
+            refuse_to_lose(self.path, self.manifest, resume=resume, force=force, of_seeds=of_seeds)
 
     def clear(self) -> None:
         """Remove what runs have left here, and nothing else; see `run_cleanup.clear`."""
@@ -131,6 +131,7 @@ class RunFolder:
             # So that a script can always pass `resume`, also the first time.
             note(f"{self.path}: no run to resume; starting a new one")
         elif resume:
+            refuse_other_commands(self.path, self.contents(), resume=True)
             raise CheckpointError(
                 Message(
                     f"{self.path}: holds a model, but no checkpoint to resume from; ",
