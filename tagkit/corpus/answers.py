@@ -58,6 +58,43 @@ def as_items(records: Iterable[Item | Answer], *, split: bool) -> Iterator[Item]
             )
 
 
+def left_out(records: Iterable[Item | Answer], *, are_drawn: bool) -> list[str]:
+    """What answers have that is not written, as records of a corpus have nothing of the kind.
+
+    Args:
+        records: valid ones.
+        are_drawn: whether probabilities of spans are written nevertheless, as a page shows them.
+    """
+    answers = [each for each in records if isinstance(each, Prediction | TaggedText)]
+    parts = {
+        "probabilities": any(
+            each.scores
+            or (_has_probabilities(each) and not (are_drawn and isinstance(each, TaggedText)))
+            for each in answers
+        ),
+        "weights of attention": any(map(_has_attention, answers)),
+        # Of `tagkit.inference`, from which nothing is imported here.
+        "prediction sets": any(hasattr(each, "tag_sets") for each in answers),
+    }
+    return [name for name, is_there in parts.items() if is_there]
+
+
+def _has_probabilities(answer: Answer) -> bool:
+    """Whether some tag or span has a probability."""
+    if any(span.probability is not None for span in answer.spans):
+        return True
+    if isinstance(answer, Prediction):
+        columns = any(column.probabilities is not None for column in answer.columns)
+        return columns or answer.probabilities is not None
+    return any(token.probability is not None or token.probabilities for token in answer.tokens)
+
+
+def _has_attention(answer: Answer) -> bool:
+    if isinstance(answer, Prediction):
+        return answer.attention is not None
+    return any(token.attention is not None for token in answer.tokens)
+
+
 def as_document(answer: TaggedText) -> Document:
     """A text with its spans and classes; its tags, unless they are those of spans, are left out."""
     places = tuple((token.start, token.end) for token in answer.tokens)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps, to_document, to_sentences
-from tagkit.corpus.answers import Answer, as_items, column_names, holds_sentences
+from tagkit.corpus.answers import Answer, as_items, column_names, holds_sentences, left_out
 from tagkit.corpus.expected_labels import other_column, refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
@@ -25,7 +25,7 @@ from tagkit.errors import DataError, SpanErrors
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import DISPLAY, convert, has_spans
-from tagkit.wording import Message, Setting, once
+from tagkit.wording import Message, Setting, listed, once
 
 
 @dataclass(slots=True)
@@ -138,7 +138,13 @@ def convert_records(
         raise DataError("records: expected at least one, found none")
     like = format_like(given)
     target = choose_target(like)
-    items = list(as_items(given, split="tags" in (like.holds, target.holds)))
+    split = "tags" in (like.holds, target.holds)
+    items = list(as_items(given, split=split))
+    if parts := left_out(given, are_drawn=target.holds == "all" and not split):
+        note(
+            f"{listed(parts)} of answers are left out, as records of a corpus have none; `to_dict` "
+            "of each answer has them"
+        )
     first, *others = next(filter(None, map(column_names, given)), ("",))
     if others:
         note(f"tags of {first} are written; those of {', '.join(others)} are left out, as formats "

@@ -97,6 +97,8 @@ def write(
     """Write records, or the answers of a model, to a file or folder in any format.
 
     The output is complete or not there: it is written beside its place, and renamed at the end.
+    Of answers it has what records of a corpus have: tags, spans and classes. To keep probabilities,
+    weights of attention and prediction sets too, write `json.dumps(answer.to_dict())` for each.
 
     Args:
         records: all of them are held in memory.
@@ -104,7 +106,8 @@ def write(
         to: a format's name; None for the one that the name of the output tells.
         scheme: of the tags; None for the one that they are in.
         force: replace a file that exists; a folder is never replaced.
-        note: called with a sentence on what the format cannot hold.
+        note: called with a sentence on what is left out: what the format cannot hold, and what of
+            answers records do not have.
 
     Returns:
         The number of sentences or texts that were written.

@@ -14,6 +14,7 @@ from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.answers import class_cells, require_written, to_items
+from tagkit.inference.arguments import READS_WHOLE
 from tagkit.inference.conllu_lines import column_values
 from tagkit.inference.min_confidence import Removed
 from tagkit.inference.prediction_sets import refuse_removal, require_sets
@@ -90,10 +91,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
             Message("this model tags: ", top, " and ", threshold, " are for classes of texts")
         )
     if predictor.task.is_whole and options.max_length is not None:
-        limit = Setting("max_length")
-        raise DataError(
-            Message("this model classifies: ", limit, " is for tags, a text is read whole")
-        )
+        raise DataError(READS_WHOLE)
     data = predictor.config.data
     spans = gives.tags and has_spans(data.scheme)
     require_format(

@@ -9,9 +9,15 @@ from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
+from tagkit.limits import MAX_LENGTH
 from tagkit.models.task import Task
 from tagkit.text.records import Prediction, Sentence
-from tagkit.wording import clipped, plural
+from tagkit.wording import Message, Setting, clipped, plural
+
+# Of a model whose texts are not cut.
+READS_WHOLE = Message(
+    "this model classifies: ", Setting("max_length"), " is for tags, a text is read whole"
+)
 
 
 def ignore(_: object) -> None:
@@ -48,6 +54,19 @@ def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
     ):  # an answer has their words
         found = [replace(sentence, words=tuple(sentence.words)) for sentence in found]
     return found
+
+
+def refuse_ineffective(task: Task, threshold: float | None, max_length: int) -> None:
+    """Refuse options that have no effect on what a task predicts, as `tagkit predict` does.
+
+    Raises:
+        DataError: there is one.
+    """
+    if threshold is not None and not task.gives.classes:
+        option = Setting("threshold")
+        raise DataError(Message("this model tags: ", option, " is for classes of texts"))
+    if max_length != MAX_LENGTH and task.is_whole:
+        raise DataError(READS_WHOLE)
 
 
 def check_split(split: Any) -> None:

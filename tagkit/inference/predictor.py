@@ -147,8 +147,10 @@ class Predictor(SentencePredictor):
             The prediction for one text, or a list of predictions for several inputs.
 
         Raises:
-            DataError: an input of another type, a sequence without words, an empty word, or a
-                `Sentence` without the feature columns that the model was trained with.
+            DataError: an input of another type, a sequence without words, an empty word, a
+                `Sentence` without the feature columns that the model was trained with, a
+                `threshold` for a model without classes, or a `max_length` for one that reads texts
+                whole.
         """
         texts = self._texts(inputs)
         # All sentences of all texts at once, so that batches are full and of similar length.

@@ -23,6 +23,7 @@ from tagkit.inference.arguments import (
     check_stretches,
     checked_sentences,
     ignore,
+    refuse_ineffective,
 )
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
@@ -134,8 +135,9 @@ class SentencePredictor:
             on_removed: called with what was not kept.
 
         Raises:
-            DataError: a number is out of its range, `on_long` or `on_removed` is no function, or
-                one of `sentences` is not a Sentence.
+            DataError: a number is out of its range, `threshold` or `max_length` has no effect on
+                the model, `on_long` or `on_removed` is no function, or one of `sentences` is not a
+                Sentence.
         """
         check_annotates(self.task, self.config)
         sentences = checked_sentences(sentences)
@@ -144,6 +146,7 @@ class SentencePredictor:
         for name, value in (("threshold", threshold), ("min_confidence", min_confidence)):
             if value is not None:
                 check_probability(name, value)
+        refuse_ineffective(self.task, threshold, max_length)
         check_function("on_long", on_long, "a number")
         check_function("on_removed", on_removed, "what is not kept")
         if not sentences:

@@ -277,7 +277,8 @@ class TaggedText(Record):
         sentences: tokens of each sentence.
         spans: of all sentences, in the text's order; empty for plain labels.
         labels: classes of the text; empty of a model without classes, or where none is likely.
-        scores: every class with its probability, the likeliest first; empty without classes.
+        scores: every class with its probability, the likeliest first; empty without classes, and
+            of a text without words.
     """
 
     text: str

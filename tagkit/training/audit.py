@@ -19,7 +19,7 @@ from tagkit.corpus.splits import as_corpus, read_scored, read_train
 from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differences, rank_doubts
 from tagkit.inference.predictor import Predictor
-from tagkit.limits import BATCH_SIZE
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.task_table import task_of
 from tagkit.storage import scratch_folder, write_remedy
 from tagkit.text.records import Prediction, Sentence
@@ -227,7 +227,7 @@ class _Findings:
         """Predict the sentences of a fold, and keep what contradicts gold."""
         sentences = [self.split.sentences[index] for index in fold.held_out]
         # Nothing is cut into windows: what a model says of gold is of whole sentences too.
-        longest = max(map(len, sentences))
+        longest = MAX_LENGTH if predictor.task.is_whole else max(map(len, sentences))
         predictions = predictor.annotate(
             sentences, batch_size=BATCH_SIZE, confidence=False, max_length=longest
         )

@@ -10,7 +10,7 @@ from tagkit.config import Config
 from tagkit.errors import DeviceError
 from tagkit.models.device import choose_device
 from tagkit.training.contextual import load_contextual
-from tagkit.training.run_identity import refuse_replaced
+from tagkit.training.run_identity import refuse_unreadable
 from tagkit.training.setup import resolve
 
 
@@ -32,6 +32,6 @@ def check_beforehand(config: Config) -> None:
     Raises:
         TagkitError: it cannot, or it reads what lies in the folder that is replaced.
     """
-    refuse_replaced(config, resume=False)
+    refuse_unreadable(config, resume=False)
     device_of(config)
     load_contextual(resolve(config).config, torch.device("cpu"))

@@ -41,7 +41,7 @@ from tagkit.training.run_identity import (
     differences,
     identity,
     output_folder,
-    refuse_replaced,
+    refuse_unreadable,
     with_former_defaults,
 )
 from tagkit.training.setup import chosen_criterion
@@ -108,7 +108,7 @@ def learning_curve(
     listener = listener_of(listener, CurveListener, stop)
     folder = output_folder(config)
     _refuse_unfit(config)
-    refuse_replaced(config, resume=resume)
+    refuse_unreadable(config, resume=resume)
     seeds = config.train.seeds or (config.train.seed,)
     config = with_options(config, {"data.test_file": "", "train.seeds": ()})
     task = task_of(config)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tagkit.config import TrainConfig, fixed
+from tagkit.wording import Message, Setting, plural
 
 _FALLING = ("linear", "cosine")
 # Share of the steps until a time limit over which the rate falls. Not all of them: where time is
@@ -45,6 +46,23 @@ class Schedule:
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
         self._best = -sys.float_info.max  # below any score; infinity has no place in JSON
         self._waited = 0  # epochs since the best score, or since the factor was last cut
+
+    def note(self) -> str:
+        """What is wrong with the warm-up, in a sentence; empty if nothing is.
+
+        A run with a time limit has steps that nobody knows before they are taken.
+        """
+        warmup, steps = self.settings.warmup_steps, self.total_steps
+        if warmup <= steps or self.settings.max_minutes:
+            return ""
+        return Message(
+            Setting("train.warmup_steps"),
+            f" = {warmup:,} is more than the run's {plural(steps, 'step')}, so that the learning "
+            "rate never reaches ",
+            Setting("train.lr"),
+            "; lower it (a tenth of the steps is usual), or raise ",
+            Setting("train.max_epochs"),
+        )
 
     def next_step(self) -> float:
         """Learning rate of the next step, which is then in `lr`."""

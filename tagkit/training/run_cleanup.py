@@ -12,16 +12,36 @@ from pathlib import Path
 
 from tagkit.errors import BundleError, CheckpointError
 from tagkit.models.bundle import read_metadata
-from tagkit.storage import BEST, restore_set_aside
+from tagkit.models.seed_folders import SEED_RUN
+from tagkit.storage import BEST, CURVE, restore_set_aside
 from tagkit.storage.lock import locked
 from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
-from tagkit.training.run_contents import contents_of, is_subrun
+from tagkit.training.run_contents import Contents, contents_of, is_subrun
 from tagkit.training.run_files import CHECKPOINTS, MODELS, RESULTS
-from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message, listed
+from tagkit.training.trials import STUDY
+from tagkit.wording import (
+    ANOTHER_FOLDER,
+    ANOTHER_OR_FORCE,
+    FORCE,
+    OUTPUT,
+    RESUME,
+    Message,
+    Setting,
+    listed,
+)
 
 
-def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: bool) -> None:
+def refuse_to_lose(
+    folder: Path, manifest: Manifest, *, resume: bool, force: bool, of_seeds: bool = False
+) -> None:
     """Refuse to begin a run where it would destroy something.
+
+    Args:
+        folder: of the run.
+        manifest: of the folder.
+        resume: whether the run there is resumed.
+        force: whether it is replaced.
+        of_seeds: whether the folder is to hold a run for each of several seeds.
 
     Raises:
         CheckpointError: the folder holds a run that is neither resumed nor replaced, or foreign
@@ -35,6 +55,7 @@ def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: boo
     if force or not existing_artifacts:
         _refuse_foreign(folder, found.foreign)
         return
+    refuse_other_commands(folder, found, resume=False, of_seeds=of_seeds)
     finished = is_finished(folder)
     if not finished and any(f"{CHECKPOINTS}/" in name for name in existing_artifacts):
         raise CheckpointError(
@@ -49,6 +70,36 @@ def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: boo
     raise CheckpointError(
         Message(f"{folder}: holds a {'finished ' if finished else ''}model; ", ANOTHER_OR_FORCE)
     )
+
+
+def refuse_other_commands(
+    folder: Path, found: Contents, *, resume: bool, of_seeds: bool = False
+) -> None:
+    """Refuse a folder that holds trainings with several seeds, a learning curve or a search.
+
+    `force` would remove all of it, and is not named. The arguments are those of `refuse_to_lose`.
+
+    Raises:
+        CheckpointError: it does.
+    """
+    runs = {name for name in found.folders if SEED_RUN.fullmatch(name)}
+    if any(name.startswith(f"{CHECKPOINTS}/") for name in found.ours):
+        return  # a run of its own
+    if runs and not of_seeds:
+        seeds = sorted(int(name.partition("-")[2]) for name in runs)
+        again = () if resume else (" and ", RESUME)
+        raise CheckpointError(
+            Message(
+                f"{folder}: holds trainings with several seeds; give ",
+                Setting("train.seeds", ",".join(map(str, seeds))),
+                *again,
+                " to resume them, or ",
+                ANOTHER_FOLDER,
+            )
+        )
+    for name, what in ((CURVE, "a learning curve"), (STUDY, "a search")):
+        if name in found.ours:
+            raise CheckpointError(Message(f"{folder}: holds {what}; ", ANOTHER_FOLDER))
 
 
 def is_finished(folder: Path) -> bool:

@@ -44,6 +44,7 @@ from tagkit.training.run_checkpoints import RunCheckpoints, checkpoint_to_resume
 from tagkit.training.run_cleanup import (
     clear,
     cut_epoch,
+    refuse_other_commands,
     refuse_to_lose,
     remove_results,
     repair,
@@ -93,10 +94,10 @@ class RunFolder:
         """
         return contents_of(self.path, self.manifest)
 
-    def check(self, *, resume: bool, force: bool) -> None:
+    def check(self, *, resume: bool, force: bool, of_seeds: bool = False) -> None:
         """Refuse to begin a run where it would destroy something; see `refuse_to_lose`."""
         if self.writes:
-            refuse_to_lose(self.path, self.manifest, resume=resume, force=force)
+            refuse_to_lose(self.path, self.manifest, resume=resume, force=force, of_seeds=of_seeds)
 
     def clear(self) -> None:
         """Remove what runs have left here, and nothing else; see `run_cleanup.clear`."""
@@ -142,6 +143,7 @@ class RunFolder:
             # So that a script can always pass `resume`, also the first time.
             note(f"{self.path}: no run to resume; starting a new one")
         elif resume:
+            refuse_other_commands(self.path, self.contents(), resume=True)
             raise CheckpointError(
                 Message(
                     f"{self.path}: holds a model, but no checkpoint to resume from; ",

@@ -22,17 +22,18 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.corpus.formats.source import is_pipe
-from tagkit.errors import ConfigError
+from tagkit.errors import BundleError, ConfigError, VectorsError
 from tagkit.models.model import LANGUAGE_MODELS
 from tagkit.models.model_folder import find_bundle
 from tagkit.models.seed_folders import SEED_RUN
-from tagkit.storage import METADATA, digest_of, digest_of_bytes
+from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
 from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
 
 _CONTENT = "content of "
+_PUT_BACK = ". A run is resumed with the {} that it started with: put {} back"
 # An option that runs of 0.1.0 did not have, so that their checkpoints show by its absence.
 _SINCE_0_2 = "embeddings.affix_dim"
 
@@ -73,7 +74,37 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
                 Setting("embeddings.contextual"),
                 ["expected folders of language models, found an empty name"],
             )
+    refuse_unreadable(config, resume=resume)
+
+
+def refuse_unreadable(config: Config, *, resume: bool) -> None:
+    """Refuse models and vectors to read that are not there, or that are replaced.
+
+    The arguments are those of `refuse_replaced`.
+
+    Raises:
+        BundleError: there is no such model.
+        ConfigError: something is read from the output folder.
+        VectorsError: there is no such file of vectors.
+    """
     refuse_replaced(config, resume=resume)
+    output, embeddings = Path(config.output.dir), config.embeddings
+    is_resumed = resume and (_has_run(output) or os.path.exists(output / CURVE))
+    models: list[tuple[Setting, Sequence[str], str]] = [
+        (Setting("train.init_from"), (config.train.init_from,), "a model"),
+        (Setting("embeddings.contextual"), embeddings.contextual, "a language model"),
+    ]
+    for option, named, kind in models:
+        for path in named:
+            if path and not os.path.exists(path):
+                expected = f"; expected the folder of {kind}"
+                remedy = _PUT_BACK.format("model", "it") if is_resumed else expected
+                raise BundleError(Message(option, f": {path}: no such folder{remedy}"))
+    vectors = embeddings.vectors
+    if vectors and not os.path.exists(vectors):
+        remedy = _PUT_BACK.format("vectors", "them") if is_resumed else ""
+        problem = f": {vectors}: no such file of word vectors{remedy}"
+        raise VectorsError(Message(Setting("embeddings.vectors"), problem))
 
 
 def _has_run(folder: Path) -> bool:

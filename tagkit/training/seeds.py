@@ -25,7 +25,7 @@ from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import Epoch, Listener, Save, Step, listener_of
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
-from tagkit.training.run_cleanup import is_finished
+from tagkit.training.run_cleanup import is_finished, refuse_other_commands
 from tagkit.training.run_end import Trained
 from tagkit.training.run_files import CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
@@ -154,12 +154,13 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
     Raises:
         TagkitError: something is there that must not be removed, or no training can begin.
     """
-    run_folder.check(resume=resume, force=force)
+    run_folder.check(resume=resume, force=force, of_seeds=True)
     refuse_unfit(config, resume=resume)
     if resume:
         found = run_folder.contents()
         # The best model of all seeds would replace that of another command.
         if found.artifacts() and not any(SEED_RUN.match(name) for name in found.folders):
+            refuse_other_commands(run_folder.path, found, resume=True, of_seeds=True)
             what = "a run of one seed" if (run_folder.path / CHECKPOINTS).exists() else "a model"
             raise CheckpointError(
                 Message(

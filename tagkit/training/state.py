@@ -138,6 +138,8 @@ class RunState:
         # The current epoch is among those that are left.
         epochs_left = fixed(self.settings.max_epochs) - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
+        if not self.step and (note := self.schedule.note()):
+            self.note(note)
         return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
 
     def _steps(self, shuffler: np.random.Generator) -> list[list[Ids]]:

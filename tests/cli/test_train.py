@@ -174,7 +174,7 @@ def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Pro
     assert "saved many (" in ended.err
     assert tagkit("predict", "many", "test.conll").code == 0
     wrong = tagkit("train", *files, "--seeds", "1,x")
-    assert wrong.err == 'error: configuration: train.seeds = "x": expected an integer\n'
+    assert wrong.err == 'error: --seeds = "x": expected an integer\n'
 
 
 def test_a_terminal_shows_what_is_done_before_the_first_step(

@@ -1,6 +1,7 @@
 """`tagkit.read`, `write` and `convert`: records, lazily, safely, and what is refused."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import tiny
 import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import ConfigError, DataError, FormatError, TagkitError
+from tagkit.inference.prediction_sets import TextSets
 from tagkit.text.records import (
     Document,
     LabelScore,
@@ -87,6 +89,44 @@ def test_that_tags_of_several_columns_are_left_out_is_said(tmp_path: Path) -> No
             "tags of UPOS are written; those of LEMMA are left out, as formats have one tag a token"
             in notes
         )
+
+
+LIKELY = TaggedText(
+    "Ada left", ((TaggedToken("Ada", 0, 3, "B-PER", 0.75), TaggedToken("left", 4, 8, "O", 0.75)),),
+    (TextSpan("Ada", 0, 3, "PER", 0.625),),
+)  # fmt: skip
+UPOS = TagColumn("UPOS", ("PROPN",), probabilities=(0.5,))
+ATTENDED = TaggedToken("Ada", 0, 3, None, attention=0.5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "left_out"),
+    [
+        (ANSWER, "a.jsonl", ""),
+        (LIKELY, "a.jsonl", "probabilities"),
+        (LIKELY, "a.conll", "probabilities"),
+        (LIKELY, "a.html", ""),  # the page has that of the span
+        (replace(LIKELY, spans=()), "a.jsonl", "probabilities"),
+        (Prediction(("Ada",), ("B-PER",), probabilities=(0.5,)), "a.jsonl", "probabilities"),
+        (Prediction(("Ada",), ("B-PER",), (Span(0, 1, "PER", 0.5),)), "a.html", "probabilities"),
+        (Prediction(("Ada",), ("PROPN",), columns=(UPOS,)), "a.conll", "probabilities"),
+        (Prediction(("Ada",), (), labels=("x",), attention=(1.0,)), "a.tsv",
+         "weights of attention"),
+        (TaggedText("Ada", ((ATTENDED,),), (), ("x",), (LabelScore("x", 1.0),)), "a.tsv",
+         "probabilities, weights of attention"),
+        (TextSets("Ada left", LIKELY.sentences, LIKELY.spans), "a.jsonl",
+         "probabilities, prediction sets"),
+    ],
+)  # fmt: skip
+def test_what_an_answer_has_and_a_record_has_not_is_said(
+    answer: Prediction | TaggedText, name: str, left_out: str, tmp_path: Path
+) -> None:
+    notes: list[str] = []
+    tagkit.write([answer, answer], tmp_path / name, note=notes.append)
+    said = [note for note in notes if "of answers" in note]
+    ending = " of answers are left out, as records of a corpus have none; `to_dict` of each answer"
+    assert said == ([f"{left_out}{ending} has them"] if left_out else [])
+    assert ("0.62" in (tmp_path / name).read_text("utf-8")) == (name == "a.html" and not left_out)
 
 
 def test_records_are_read_as_they_are_taken_and_a_missing_file_is_named_at_once(

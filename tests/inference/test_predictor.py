@@ -660,6 +660,33 @@ def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(
     assert str(caught.value) == problem
 
 
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    folder = tmp_path_factory.mktemp("classes")
+    files = tiny.classified(folder)
+    return train(tiny.small(folder, "train.max_epochs=1", "task=classify", **files)).predictor
+
+
+def test_an_option_that_has_no_effect_on_the_model_is_refused(
+    predictor: Predictor, classifier: Predictor
+) -> None:
+    for inputs in ([sentence("Ada")], []):
+        with pytest.raises(DataError) as caught:
+            predictor.predict(inputs, threshold=0.5)
+        assert str(caught.value) == "this model tags: threshold is for classes of texts"
+    with pytest.raises(DataError) as caught:
+        next(classifier.stream(["so long"], max_length=2))
+    expected = "this model classifies: max_length is for tags, a text is read whole"
+    assert str(caught.value) == expected
+    answer = classifier.predict("so long", threshold=1.0)
+    assert answer.labels == ()
+    assert [score.label for score in answer.scores] != []
+
+
+def test_a_text_without_words_has_no_scores(classifier: Predictor) -> None:
+    assert classifier.predict(" ") == TaggedText(" ", (), ())
+
+
 def test_a_count_or_a_window_of_another_type_is_refused_by_its_name(predictor: Predictor) -> None:
     for value in (True, 2.5, "2", None):
         with pytest.raises(DataError, match=r"^count: expected a whole number, at least 1, found"):

@@ -13,7 +13,14 @@ import pytest
 import tiny
 
 from tagkit.config import Config
-from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TagkitError
+from tagkit.errors import (
+    BundleError,
+    CheckpointError,
+    ConfigError,
+    DataError,
+    Interrupted,
+    TagkitError,
+)
 from tagkit.evaluation.learning_curve import LearningCurve, Point
 from tagkit.training.callbacks import Step
 from tagkit.training.learning_curve import CurveListener, _usual_counts, learning_curve
@@ -72,6 +79,18 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
 
     monkeypatch.setattr("tagkit.training.learning_curve.train", run)
     return trained
+
+
+def test_a_model_to_start_from_that_is_not_there_is_named(
+    tmp_path: Path, measured: tuple[Path, LearningCurve, Recorder]
+) -> None:
+    for folder, resume, rest in (
+        (tmp_path, True, "; expected the folder of a model"),
+        (measured[0], True, ". A run is resumed with the model that it started with: put it back"),
+    ):
+        with pytest.raises(BundleError) as refused:
+            learning_curve(settings(folder, "train.init_from=lost"), SIZES, resume=resume)
+        assert str(refused.value) == f"train.init_from: lost: no such folder{rest}"
 
 
 def test_each_size_is_trained_once_and_reported_in_order(

@@ -50,6 +50,26 @@ def test_a_plateau_cuts_the_rate_when_torchs_does(patience: int) -> None:
     assert schedule.factor < 0.01
 
 
+@pytest.mark.parametrize(
+    ("warmup", "total", "minutes", "expected"),
+    [
+        (100_000, 94, 0, "train.warmup_steps = 100,000 is more than the run's 94 steps, so that "
+         "the learning rate never reaches train.lr; lower it (a tenth of the steps is usual), or "
+         "raise train.max_epochs"),
+        (94, 94, 0, ""),  # the last step has all of it
+        (100_000, 94, 1, ""),
+    ],
+)  # fmt: skip
+def test_a_warm_up_that_no_run_reaches_the_end_of_is_noted(
+    warmup: int, total: int, minutes: float, expected: str
+) -> None:
+    schedule = Schedule(TrainConfig(lr=0.3, warmup_steps=warmup, max_minutes=minutes))
+    schedule.total_steps = total
+    assert schedule.note() == expected
+    if warmup == total:
+        assert [schedule.next_step() for _ in range(total)][-1] == 0.3
+
+
 SCORES = [0.5, 0.6, 0.6, 0.6, 0.55, 0.7, 0.65, 0.6, 0.69, 0.7]
 
 

@@ -6,7 +6,7 @@ import pytest
 import tiny
 
 from tagkit.config import FORMER_DEFAULTS, Config, load_config, option_values
-from tagkit.errors import CheckpointError, ConfigError
+from tagkit.errors import BundleError, CheckpointError, ConfigError, VectorsError
 from tagkit.inference.calibrate import calibrate
 from tagkit.training.run_identity import differences, refuse_unfit, with_former_defaults
 from tagkit.training.trainer import train
@@ -102,6 +102,30 @@ def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
     expected = "embeddings.contextual: expected folders of language models, found an empty name"
     with pytest.raises(ConfigError, match=f"^{expected}$"):
         refuse_unfit(config, resume=False)
+
+
+@pytest.mark.parametrize(
+    ("option", "missing", "what", "new"),
+    [
+        ("train.init_from={}", "folder", "model", "; expected the folder of a model"),
+        ('embeddings.contextual=["{}"]', "folder", "model",
+         "; expected the folder of a language model"),
+        ("embeddings.vectors={}", "file of word vectors", "vectors", ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("there", ["", "checkpoints", "seed-1", "learning-curve.json"])
+def test_what_a_run_reads_and_is_not_there_is_named_with_its_option(
+    tmp_path: Path, there: str, option: str, missing: str, what: str, new: str
+) -> None:
+    (tmp_path / "run" / there).mkdir(parents=True)
+    config = tiny.config(tmp_path, option.format("lost"), f"output.dir={tmp_path / 'run'}")
+    problem = f"{option.partition('=')[0]}: lost: no such {missing}"
+    back = f". A run is resumed with the {what} that it started with: put "
+    back += "them back" if what == "vectors" else "it back"
+    for resume in (True, False):
+        with pytest.raises(BundleError if missing == "folder" else VectorsError) as refused:
+            refuse_unfit(config, resume=resume)
+        assert str(refused.value) == problem + (back if resume and there else new)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from tagkit.evaluation.criterion import find_criterion
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.scores import Score
 from tagkit.inference.predictor import load
+from tagkit.training.manifest import Manifest
 from tagkit.training.run_files import GOLD, MODEL_FILES, RESULTS
 from tagkit.training.seed_scores import SeedScores, label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds, train_seeds
@@ -230,6 +231,50 @@ def test_the_model_of_another_command_is_not_replaced_by_resumed_seeds(
     with pytest.raises(CheckpointError, match=message):
         train_seeds(tiny.config(tmp_path, "train.seeds=[1]", "train.max_epochs=1"), resume=True)
     assert weights(model / "best") == before
+
+
+def test_a_run_of_one_seed_does_not_replace_several_seeds(trained: TrainedSeeds) -> None:
+    config = tiny.config(trained.folder.parent, "train.max_epochs=1")
+    several = f"{trained.folder}: holds trainings with several seeds; give train.seeds=1,2,3"
+    for resume, also in ((True, ""), (False, " and resume=True")):
+        with pytest.raises(CheckpointError) as refused:
+            train(config, resume=resume)
+        expected = f"{several}{also} to resume them, or name another folder (output.dir)"
+        assert str(refused.value) == expected
+    again = tiny.config(trained.folder.parent, "train.max_epochs=1", "train.seeds=[3,1,2]")
+    with pytest.raises(CheckpointError, match=r"finished model; .*or replace it with force=True"):
+        train_seeds(again)
+
+
+def test_seeds_that_have_not_all_ended_are_resumed_as_several(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.seeds=[10,9]", "train.max_epochs=1")
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train_seeds(config, listener, stop=listener.stop)
+    one = tiny.config(tmp_path, "train.max_epochs=1")
+    for resume in (True, False):
+        with pytest.raises(CheckpointError, match=r"several seeds; give train\.seeds=10 "):
+            train(one, resume=resume)
+    with pytest.raises(CheckpointError, match="a run that was stopped; resume=True continues it, "):
+        train_seeds(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("learning-curve.json", "a learning curve"), ("study.db", "a search")]
+)
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("seeds", ["[]", "[1,2]"])
+def test_what_another_command_has_written_is_called_by_its_name(
+    tmp_path: Path, name: str, what: str, *, resume: bool, seeds: str
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / name).write_text("{}")
+    Manifest(folder).record([name])
+    run = train_seeds if seeds != "[]" else train
+    with pytest.raises(CheckpointError) as refused:
+        run(tiny.config(tmp_path, f"train.seeds={seeds}"), resume=resume)
+    assert str(refused.value) == f"{folder}: holds {what}; name another folder (output.dir)"
 
 
 def test_seeds_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -38,6 +38,19 @@ def test_random_generators_are_restored_as_they_were(tmp_path: Path) -> None:
     assert drawn() == expected
 
 
+def test_a_warm_up_longer_than_the_run_is_noted_once_before_its_first_step(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.warmup_steps=999", "train.max_epochs=2")
+    notes: list[str] = []
+    state = RunState(prepare(config, CPU), ALONE, notes.append)
+    steps = 2 * len(state.plan_epoch().steps)
+    assert [note.partition(",")[0] for note in notes] == [
+        f"train.warmup_steps = 999 is more than the run's {steps} steps"
+    ]
+    state.step = steps // 2
+    state.plan_epoch()
+    assert len(notes) == 1
+
+
 def test_the_loss_of_an_epoch_leaves_out_steps_that_were_not_finite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
