@@ -493,8 +493,7 @@ def test_a_file_name_that_is_no_text_is_read_written_and_shown() -> None:
     assert (ended.returncode, Path(copy).exists()) == (0, True)
     ended = tagkit("train", "--train", name, "-o", "model")
     assert ended.stderr == (
-        'error: configuration: data.train_file = "caf\\udce9.conll": expected text that is UTF-8; '
-        "rename the file\n"
+        'error: --train = "caf\\udce9.conll": expected text that is UTF-8; rename the file\n'
     )
 
 
