@@ -14,7 +14,7 @@ from tagkit.config.loading import with_options
 from tagkit.config.option import Needs, Option, options_of
 from tagkit.config.sections import Config
 from tagkit.errors import ConfigError
-from tagkit.wording import clipped, visible
+from tagkit.wording import Message, Setting, clipped, visible
 
 # Values that "auto" becomes also where they have no effect: every saved model's config.toml has
 # them, those of versions in which they were the defaults among them.
@@ -44,13 +44,17 @@ def refuse_without_effect(
         ConfigError: an option has no effect; all of them at once.
     """
     searched = searched or {}
-    problems = []
+    problems: list[str] = []
     for name, needs in _without_effect(config, searched):
         if name not in searched and _value(config, name) == _VALUES_OF_AUTO.get(name):
             continue
         cause = _cause(config, needs, searched)
         given = name if name in searched else f"{name} = {_shown(_value(config, name))}"
-        problems.append(f"{given}: has no effect with {cause}; leave it out")
+        problem = f"{given}: has no effect with {cause}; leave it out"
+        # A task that nobody has named is rather what is missing than the option too much.
+        if needs.option == "task" and needs.values and "task" not in config.model_fields_set:
+            problem = Message(problem, ", or name its task: ", Setting("task", needs.values[0]))
+        problems.append(problem)
     if problems:
         raise ConfigError(source, problems)
 

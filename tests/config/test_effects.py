@@ -21,6 +21,8 @@ from tagkit.training.trainer import train
 from tagkit.training.tuning import tune
 
 TAG = 'has no effect with task = "tag"; leave it out'
+# Where nobody has named a task.
+NO_TASK = f"{TAG}, or name its task: task=classify"
 CLASSIFY = 'has no effect with task = "classify"; leave it out'
 
 
@@ -36,17 +38,18 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
-        (["head.class_weights=balanced"], f'head.class_weights = "balanced": {TAG}'),
-        (["head.hidden=[50]"], f"head.hidden = [50]: {TAG}"),
-        (["head.pooling=max"], f'head.pooling = "max": {TAG}'),
-        (["head.threshold=0.4"], f"head.threshold = 0.4: {TAG}"),
-        (["head.threshold={a=0.4}"], f'head.threshold = {{"a": 0.4}}: {TAG}'),
-        (["head.multi_label=yes"], f'head.multi_label = "yes": {TAG}'),
-        (["head.class_loss=2.0"], f"head.class_loss = 2.0: {TAG}"),
-        (["head.activation=tanh"], f'head.activation = "tanh": {TAG}'),
-        (["head.label_smoothing=0.1"], f"head.label_smoothing = 0.1: {TAG}"),
-        (["head.dropout=0.1"], f"head.dropout = 0.1: {TAG}"),
-        (["data.label_level=fine"], f'data.label_level = "fine": {TAG}'),
+        (["head.class_weights=balanced"], f'head.class_weights = "balanced": {NO_TASK}'),
+        (["head.hidden=[50]"], f"head.hidden = [50]: {NO_TASK}"),
+        (["head.pooling=max"], f'head.pooling = "max": {NO_TASK}'),
+        (["head.threshold=0.4"], f"head.threshold = 0.4: {NO_TASK}"),
+        (["head.threshold={a=0.4}"], f'head.threshold = {{"a": 0.4}}: {NO_TASK}'),
+        (["head.multi_label=yes"], f'head.multi_label = "yes": {NO_TASK}'),
+        (["head.class_loss=2.0"], f"head.class_loss = 2.0: {TAG}, or name its task: task=both"),
+        (["head.activation=tanh"], f'head.activation = "tanh": {NO_TASK}'),
+        (["head.label_smoothing=0.1"], f"head.label_smoothing = 0.1: {NO_TASK}"),
+        (["head.dropout=0.1"], f"head.dropout = 0.1: {NO_TASK}"),
+        (["data.label_level=fine"], f'data.label_level = "fine": {NO_TASK}'),
+        (["task=tag", "head.hidden=[50]"], f"head.hidden = [50]: {TAG}"),
         (["head.beam=4"], 'head.beam = 4: has no effect with head.kind = "crf"; leave it out'),
         (["head.kind=feedback", "head.sampling_rate=0.5"],
          'head.sampling_rate = 0.5: has no effect with head.sampling = "none"; leave it out'),

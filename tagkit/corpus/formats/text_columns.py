@@ -298,10 +298,8 @@ def _remedy(
             (i for i in range(width) if i != label),
             key=lambda i: sum(len(cell.split()) for cell in columns[i]),
         )
-    if label is None:  # the one with fewest different cells, not all of them empty
-        others = [i for i in range(width) if i != text]
-        filled = [i for i in others if any(cell.strip() for cell in columns[i][1:])]
-        label = min(filled or others, key=lambda i: len({*columns[i]}))
+    if label is None:
+        label = min((i for i in range(width) if i != text), key=lambda i: _label_rank(columns[i]))
     are_names = isinstance(names[label], str) and isinstance(names[text], str)
     return (
         ". Name them: " if are_names else ". Name them, from 0: ",
@@ -309,6 +307,15 @@ def _remedy(
         " ",
         Setting("data.text_column", as_argument(names[text])),
     )
+
+
+def _label_rank(cells: Sequence[str]) -> tuple[bool, int, int]:
+    """How little a column looks like one of labels: these are few, and two or more come again."""
+    counts = Counter(cells)
+    # Numbers of rows do not come again, and a date that is the same throughout is alone in it.
+    again = sum(count > 1 for count in counts.values())
+    is_blank = not any(cell.strip() for cell in cells[1:])  # the first row may be a header
+    return is_blank, -min(again, 2), len(counts)
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:

@@ -177,6 +177,9 @@ def remedy(label: int | str, text: int | str) -> str:
          NEITHER.format("5 columns") + remedy("Art", "'Mail Text'")),
         ("1\ta b\tx\t\n1\tc d\tx\t\n2\te f\tx\t\n", {},
          NEITHER.format("4 columns") + remedy(2, 1)),
+        # One that is the same throughout, such as a date, says less than one of several labels.
+        ("Nr\tDatum\tMail\tArt\n1\t3.\ta b\tx\n2\t3.\tc d\ty\n3\t3.\te f\tx\n4\t3.\tg h\ty\n", {},
+         NEITHER.format("4 columns") + remedy("Art", "Mail")),
         ("true\t1st\tArt\n1\ta b\tx\n2\tc d\tx\n", {},
          NEITHER.format("3 columns") + "Name them, from 0: data.label_column=Art "
          "data.text_column=1"),
