@@ -211,7 +211,7 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     assert of(wnut, "blank-separator", "train.conll") == [2394]
     assert dutch.errors == trec.errors == atis.errors == wnut.errors == 0
     unread = checked("trec", "train.txt")
-    assert unread.findings[0].message.startswith("byte 0xe9 at 3,695 is not utf-8 (")
+    assert unread.findings[0].message.startswith("byte 0xf0 at 3,695 is not utf-8 (")
     assert "data.encoding" in unread.findings[0].message
     english = checked("conll2003", "eng.train", "eng.testa", "eng.testb")
     assert english.errors == 0
