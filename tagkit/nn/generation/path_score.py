@@ -48,10 +48,7 @@ def segment_log_probs(
         paths: ids of each sequence, with what ends it: halting is the unit of an end too.
         given: as for `path_log_probs`.
     """
-    # The longest first: those that are still being read are always the first rows.
-    order = sorted(range(len(paths)), key=lambda number: -len(paths[number]))
-    lengths = [len(paths[number]) for number in order]
-    heads = [given[number] if given else 0 for number in order]
+    order, lengths, heads = _longest_first(paths, given)
     total = torch.zeros(len(paths), dtype=torch.float64, device=start.device)
     state = select_rows(state, start.new_zeros(len(paths)))
     first, at = int(start), 0
@@ -70,8 +67,7 @@ def segment_log_probs(
         found, state = score(ids, wanted, select_rows(state, torch.arange(rows, device=ids.device)))
         total[:rows] += found
         at = stop
-    scores = dict(zip(order, total.tolist(), strict=True))
-    return [scores[number] for number in range(len(paths))]
+    return _as_given(order, total)
 
 
 @torch.no_grad()
@@ -95,13 +91,9 @@ def path_log_probs(
         given: number of the first units of each sequence that are read alone, and not predicted;
             None for none.
     """
-    # The longest first: those that are still being read are always the first rows.
-    order = sorted(range(len(paths)), key=lambda number: -len(paths[number]))
-    lengths = [len(paths[number]) for number in order]
+    order, lengths, heads = _longest_first(paths, given)
     total = torch.zeros(len(paths), dtype=torch.float64, device=start.device)
-    first = torch.tensor(
-        [given[number] if given else 0 for number in order], device=start.device
-    ).long()
+    first = torch.tensor(heads, device=start.device).long()
     ids = start.expand(len(paths))
     state = select_rows(state, torch.zeros_like(ids))
     for t in range(max(lengths, default=0) + by_halt):
@@ -119,5 +111,22 @@ def path_log_probs(
         ids = ids.long()  # of no rows, the type is not known
         log_probs = output.log_probs[:grows].double().gather(1, ids.unsqueeze(1)).squeeze(1)
         total[:grows] += log_probs.where(first[:grows] <= t, 0)
+    return _as_given(order, total)
+
+
+def _longest_first(
+    paths: Sequence[Sequence[int]], given: Sequence[int] | None
+) -> tuple[list[int], list[int], list[int]]:
+    """Numbers of the paths, their lengths, and how many of their first units are read alone.
+
+    The longest come first: those that are still being read are always the first rows.
+    """
+    order = sorted(range(len(paths)), key=lambda number: -len(paths[number]))
+    heads = [given[number] if given else 0 for number in order]
+    return order, [len(paths[number]) for number in order], heads
+
+
+def _as_given(order: Sequence[int], total: Tensor) -> list[float]:
+    """The scores of rows, (rows,), in the order of the paths; `order` has the number of each."""
     found = dict(zip(order, total.tolist(), strict=True))
-    return [found[number] for number in range(len(paths))]
+    return [found[number] for number in range(len(order))]
