@@ -204,11 +204,7 @@ def make_class_report(
         weighted=table.weighted,
         types=table.types,
         confusion={label: dict(row) for label, row in sorted(confusion.items())},
-        unknown={
-            label: score.support
-            for label, score in table.types.items()
-            if known is not None and label not in known and score.support
-        },
+        unknown=table.unknown(known),
         comparison=Comparison(kind, gold, predicted, accuracy, table),
     )
 
@@ -241,11 +237,9 @@ def with_judged(report: _AnyReport, judged: Mapping[str, Judged]) -> _AnyReport:
         judged: the predictions, of "tags" and of "classes", or of each column; some may be missing.
     """
     match report:
-        case TagReport():
-            found = replace(report.comparison, judged=judged.get("tags"))
-            return replace(report, comparison=found)
-        case ClassReport():
-            found = replace(report.comparison, judged=judged.get("classes"))
+        case TagReport() | ClassReport():
+            what = "tags" if isinstance(report, TagReport) else "classes"
+            found = replace(report.comparison, judged=judged.get(what))
             return replace(report, comparison=found)
         case JointReport():
             tags, classes = with_judged(report.tags, judged), with_judged(report.classes, judged)

@@ -7,7 +7,7 @@ Parts of Speech and Named Entities", section on evaluation; Tjong Kim Sang and D
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.text.json_text import Record
@@ -41,6 +41,18 @@ class ScoreTable:
     micro: Score
     macro: Score
     weighted: Score
+
+    def unknown(self, known: Collection[str] | None) -> dict[str, int]:
+        """Gold labels that are not among the known ones, with their support; none for None."""
+        if known is None:
+            return {}
+        # Only what gold holds: a label that the model alone knows is an error of precision, not a
+        # gap.
+        return {
+            label: score.support
+            for label, score in self.types.items()
+            if label not in known and score.support
+        }
 
 
 @dataclass(slots=True)

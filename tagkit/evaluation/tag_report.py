@@ -191,12 +191,7 @@ def _report(
     accuracy = table.micro.recall if accuracy is None else accuracy
     # Of plain labels "" is no bare prefix; a tag is never empty.
     bare = name_of_bare(table.types) if kind is Kind.SPANS else ""
-    # Only what gold holds: a label that the model alone knows is an error of precision, not a gap.
-    unknown = {
-        label or bare: score.support
-        for label, score in table.types.items()
-        if known is not None and label not in known and score.support
-    }
+    unknown = {label or bare: support for label, support in table.unknown(known).items()}
     return TagReport(
         scheme=DISPLAY[scheme],
         mode=mode,
