@@ -26,7 +26,7 @@ from tagkit.errors import DataError
 from tagkit.limits import BATCH_SIZE
 
 if TYPE_CHECKING:
-    from tagkit.evaluation.conformal import SetReport
+    from tagkit.inference.predictor import Predictor
 
 # \b keeps click from joining the lines.
 EXAMPLES = """\b
@@ -188,11 +188,16 @@ def eval_command(
     """
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note
-    from tagkit.cli.eval_report import show_report
+    from tagkit.cli.eval_report import Wanted, show_system
     from tagkit.cli.eval_systems import runs_of, show_systems
     from tagkit.config import load_config
 
-    several = len(models or ()) > 1 or sum(len(runs_of(each)) for each in pred or ()) > 1
+    if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
+        raise typer.BadParameter(
+            "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
+        )
+    read = [run for each in pred or () for run in runs_of(each)]
+    several = len(models or ()) > 1 or len(read) > 1
     asked = {
         "measures": measures,
         "errors": errors,
@@ -200,39 +205,21 @@ def eval_command(
         "interval": interval,
         "calibration": calibration,
     }
-    names = [name for name, is_asked in asked.items() if is_asked]
-    if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
-        raise typer.BadParameter(
-            "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
-        )
-    # What would have no effect is refused: an option that is ignored hides a mistake.
-    of_models = {
-        "--batch-size": batch_size is not None,
+    given = {
+        **{f"--{name}": is_asked for name, is_asked in asked.items()},
+        "--verify": verify,
         "--coverage": coverage is not None,
+        "--cache": cache,
+        "--batch-size": batch_size is not None,
         "--device": device != "auto",
         "--threads": threads is not None,
-        "--cache": cache,
+        "--pred-column": pred_column is not None,
+        "--train": train is not None,
+        "--html": html is not None,
+        "--curve": curve is not None,
+        "--audit": audit is not None,
     }
-    refuse(of_models if gold else {}, "is for a model: --gold compares files")
-    refuse(
-        {"--pred-column": not gold and pred_column is not None},
-        "is for --gold: a model predicts its tags itself",
-    )
-    refuse(
-        {"--coverage": coverage is not None and file == "-"},
-        "needs a file: standard input is read once",
-    )
-    of_slices = slices or (html is not None and not several)
-    refuse(
-        {"--train": train is not None and not of_slices},
-        "is for --slices or --html, with one system",
-    )
-    of_page = {"--curve": curve is not None, "--audit": audit is not None}
-    refuse(of_page if html is None else {}, "is for --html")
-    of_labels = {f"--{name}": True for name in names}
-    of_labels |= {"--verify": verify, "--coverage": coverage is not None}
-    for_one = {**of_labels, "--cache": cache} if several else {}
-    refuse(for_one, "is for one system: one MODEL, or one file of --pred")
+    _refuse_without_effect(given, of_files=bool(gold), several=several, typed=file == "-")
     cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
@@ -259,61 +246,77 @@ def eval_command(
     if html is not None:
         from tagkit.cli.report_page import ReportPage
 
-        read = [file for each in pred or () for file in runs_of(each)]
         scored = [*map(str, models or ()), *read, corpus][0]
-        read += [] if train is None else [train]
-        page = ReportPage(html, curve, audit, scored, corpus, models or (), read)
+        files = read if train is None else [*read, train]
+        page = ReportPage(html, curve, audit, scored, corpus, models or (), files)
     if several:
         show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
         return
-    predictor = None
-    if models:
-        from tagkit.inference.predictor import load
+    predictor = _load(models[0], device, given) if models else None
+    names = [name for name, is_asked in asked.items() if is_asked]
+    wanted = Wanted(names, train, coverage, verify, page)
+    show_system(scoring, corpus, pred[0] if pred else None, predictor, wanted, as_json=as_json)
 
-        predictor = load(models[0], device)
-        if not predictor.task.annotates:
-            of_labels |= {"--html": html is not None}
-            for option, is_given in of_labels.items():
-                if is_given:  # as --strict: what the model is, the command line does not show
-                    raise DataError(f"this is a language model: {option} is for labels")
-            if batch_size is not None:
-                raise DataError("--batch-size has no effect on a language model")
-    report = scoring.report(
-        corpus,
-        pred[0] if pred else None,
-        predictor,
-        keep=verify or bool(names or page),
-        confidence=calibration or page is not None,
-    )
-    sets: Mapping[str, SetReport] = {}
-    if predictor is not None and coverage is not None:
-        from tagkit.inference.evaluate_sets import evaluate_sets
 
-        sets = evaluate_sets(
-            corpus, coverage, model=predictor, batch_size=scoring.batch_size,
-            **data.model_dump(exclude_defaults=True),
-        )  # fmt: skip
-    analysis = None
-    seen = None if train is None else scoring.training(train, predictor)
-    if names:
-        from tagkit.evaluation.analysis import analyse
-        from tagkit.inference.collection import without_collection
+# Options that not every evaluation has a use for.
+_OF_LABELS = (
+    "--measures",
+    "--errors",
+    "--slices",
+    "--interval",
+    "--calibration",
+    "--verify",
+    "--coverage",
+)
+_OF_MODELS = ("--batch-size", "--coverage", "--device", "--threads", "--cache")
 
-        with without_collection():
-            analysis = analyse(report, names, seen)
-    found = None
-    if verify:
-        # Before anything is printed: what cannot be verified is an error without output.
-        # seqeval brings scikit-learn, most of a second.
-        from tagkit.corpus.formats.source import source_name
-        from tagkit.evaluation.verify import verify_report
 
-        found = verify_report(report, source_name(corpus))
-    show_report(report, analysis, sets, as_json=as_json)
-    if page is not None:
-        page.write_report(report, seen, sets)
-    if found:  # to standard error: standard output may be JSON
-        for line in found.lines():
-            note(line)
-        if found.disagreements:  # after the report, so that the user sees what differs
-            raise typer.Exit(1)
+def _refuse_without_effect(
+    given: Mapping[str, bool], *, of_files: bool, several: bool, typed: bool
+) -> None:
+    """Refuse options that would have no effect: one that is ignored hides a mistake.
+
+    Args:
+        given: for each option whether it is given.
+        of_files: whether files of predictions are scored, and no model.
+        several: whether several systems are compared.
+        typed: whether the corpus is standard input.
+
+    Raises:
+        typer.BadParameter: one is given.
+    """
+
+    def refuse_given(because: str, *options: str) -> None:
+        refuse({option: given[option] for option in options}, because)
+
+    if of_files:
+        refuse_given("is for a model: --gold compares files", *_OF_MODELS)
+    else:
+        refuse_given("is for --gold: a model predicts its tags itself", "--pred-column")
+    if typed:
+        refuse_given("needs a file: standard input is read once", "--coverage")
+    if not (given["--slices"] or (given["--html"] and not several)):
+        refuse_given("is for --slices or --html, with one system", "--train")
+    if not given["--html"]:
+        refuse_given("is for --html", "--curve", "--audit")
+    if several:
+        because = "is for one system: one MODEL, or one file of --pred"
+        refuse_given(because, *_OF_LABELS, "--cache")
+
+
+def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
+    """The model, ready to predict.
+
+    Raises:
+        DataError: an option is given that has no meaning for it.
+    """
+    from tagkit.inference.predictor import load
+
+    predictor = load(model, device)
+    if not predictor.task.annotates:
+        for option in (*_OF_LABELS, "--html"):
+            if given[option]:  # as --strict: what the model is, the command line does not show
+                raise DataError(f"this is a language model: {option} is for labels")
+        if given["--batch-size"]:
+            raise DataError("--batch-size has no effect on a language model")
+    return predictor
