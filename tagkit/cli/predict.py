@@ -3,16 +3,22 @@
 import gc
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tagkit.cli.completion import complete_output_format, output_formats
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
+
+if TYPE_CHECKING:  # their modules import torch, or rich
+    from tagkit.cli.console import PredictionProgress
+    from tagkit.inference.style import Style
+    from tagkit.inference.window import Output
 
 
 def _known_format(name: str) -> str:
@@ -164,22 +170,18 @@ def predict_command(
     The inputs are raw text, column files, or corpora in any other format. A language model that has
     learnt pairs reads a prefix a line, and writes it with its continuation.
     """
-    from tagkit.cli.bad_records import PartialOutput, SkippedRecords
-    from tagkit.cli.console import PredictionProgress, note
+    from tagkit.cli.bad_records import SkippedRecords
+    from tagkit.cli.console import note
     from tagkit.cli.highlighting import shown_by
-    from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import is_regular, source_name
     from tagkit.inference.annotate import AnswerOptions
     from tagkit.inference.annotators import annotator_of
     from tagkit.inference.min_confidence import Removed
     from tagkit.inference.predictor import load
-    from tagkit.inference.record_output import check_output, fills_files, write_records
-    from tagkit.inference.stream import StreamOptions, annotate_file, joined_texts
+    from tagkit.inference.stream import StreamOptions, annotate_file
     from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
-    from tagkit.storage import open_output
-    from tagkit.storage.places import refuse_inside, require_file_name
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     skips = on_bad_record == "skip"
@@ -188,23 +190,10 @@ def predict_command(
         min_confidence=min_confidence, coverage=coverage, beam=beam, max_units=max_units,
     )  # fmt: skip
     paths = files or ["-"]
-    # As for inputs; a file of this name is ./-
-    place = None if output is None or output == "-" else Path(output)
-    if place is not None:
-        # Opening the output later truncates nothing, but its commit would replace an input that is
-        # still being read, or a part of the model.
-        refuse_inside(place, model)
-    if output and not fills_files(output_format):
-        require_file_name(output)
-    check_output(place, output_format, paths)
+    place = _place_of(output, output_format, paths, model)
     with ExitStack() as stack:
         # The output is opened before the model is loaded: a missing folder is reported at once.
-        # A folder is made when it is written.
-        write = None
-        if not fills_files(output_format):
-            partial = stack.enter_context(PartialOutput(place, skips=skips))
-            opened = stack.enter_context(open_output(place, on_partial=partial.keep))
-            write = partial.counting(opened)
+        write = _opened(stack, place, output_format, skips=skips)
         each = set_threads(threads)
         # Also with several workers: the style needs the model's classes, and a model that cannot be
         # loaded is reported before any process starts.
@@ -215,24 +204,15 @@ def predict_command(
         annotator = annotator_of(predictor, options)
         if output_format == "show" and write:
             write = shown_by(write, place, [*predictor.labels(), *predictor.classes()])
-        if annotator.style.multi_label and output_format in ("csv", "tsv") and not (top or quiet):
-            note(
-                f"{output_format} joins the classes of a text with commas, and has an empty cell "
-                "where there is none. Commands read such a cell as one class: --format jsonl-texts "
-                "keeps the classes apart"
-            )
+        if not (top or quiet):
+            _note_joined_classes(annotator.style, output_format)
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
             config = WorkerConfig(model, device, precision, each, options)
             # On the stack after the output: the processes are gone before the output is committed.
             pool = stack.enter_context(WorkerPool(workers, config, annotator.annotate))
         sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
-        # Text that is typed or printed on the same terminal would be mixed with the line.
-        typed = "-" in paths and is_terminal(sys.stdin)
-        printed = place is None and is_terminal(sys.stdout)
-        shown = None
-        if is_terminal(sys.stderr) and not (quiet or typed or printed):
-            shown = stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
+        shown = None if quiet else _progress(stack, paths, sizes, place)
         skipped, removed = SkippedRecords(), Removed()
         reading = StreamOptions(
             input_format=annotator.input_format(data.format),
@@ -254,14 +234,91 @@ def predict_command(
             annotate_file(pool, predictor.config, annotator.style, started(path, size), reading)
             for path, size in zip(paths, sizes, strict=True)
         )
-        if annotator.style.row:
-            # One writer for all inputs: a table has one header.
-            found = chain.from_iterable(outputs)
-            write_records(found, annotator.style, place, write, reading.note)
-        else:
-            for lines in joined_texts(outputs, annotator.style):
-                if lines and write:
-                    write(lines)
+        _write(outputs, annotator.style, place, write, reading.note)
         if min_confidence is not None:
             reading.note(removed.text(min_confidence))
         skipped.finish()
+
+
+def _place_of(
+    output: str | None, output_format: str, inputs: Sequence[str], model: Path
+) -> Path | None:
+    """Where to write; None for standard output.
+
+    Raises:
+        DataError: it cannot be written, or would take the place of an input or of the model.
+    """
+    from tagkit.inference.record_output import check_output, fills_files
+    from tagkit.storage.places import refuse_inside, require_file_name
+
+    # As for inputs; a file of this name is ./-
+    place = None if output is None or output == "-" else Path(output)
+    if place is not None:
+        # Opening the output later truncates nothing, but its commit would replace an input that is
+        # still being read, or a part of the model.
+        refuse_inside(place, model)
+    if output and not fills_files(output_format):
+        require_file_name(output)
+    check_output(place, output_format, inputs)
+    return place
+
+
+def _opened(
+    stack: ExitStack, place: Path | None, output_format: str, *, skips: bool
+) -> Callable[[str], None] | None:
+    """What writes to the output; None of a format that makes a folder when it is written."""
+    from tagkit.cli.bad_records import PartialOutput
+    from tagkit.inference.record_output import fills_files
+    from tagkit.storage import open_output
+
+    if fills_files(output_format):
+        return None
+    partial = stack.enter_context(PartialOutput(place, skips=skips))
+    opened = stack.enter_context(open_output(place, on_partial=partial.keep))
+    return partial.counting(opened)
+
+
+def _note_joined_classes(style: "Style", output_format: str) -> None:
+    from tagkit.cli.console import note
+
+    if style.multi_label and output_format in ("csv", "tsv"):
+        note(
+            f"{output_format} joins the classes of a text with commas, and has an empty cell "
+            "where there is none. Commands read such a cell as one class: --format jsonl-texts "
+            "keeps the classes apart"
+        )
+
+
+def _progress(
+    stack: ExitStack, paths: Sequence[str], sizes: Sequence[int], place: Path | None
+) -> "PredictionProgress | None":
+    """The line on the terminal that says how far the inputs are read; None where it disturbs."""
+    from tagkit.cli.console import PredictionProgress
+    from tagkit.cli.terminal import is_terminal
+
+    # Text that is typed or printed on the same terminal would be mixed with the line.
+    typed = "-" in paths and is_terminal(sys.stdin)
+    printed = place is None and is_terminal(sys.stdout)
+    if typed or printed or not is_terminal(sys.stderr):
+        return None
+    return stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
+
+
+def _write(
+    outputs: Iterable[Iterator["Output"]],
+    style: "Style",
+    place: Path | None,
+    write: Callable[[str], None] | None,
+    note: Callable[[str], None],
+) -> None:
+    """Write the outputs of all inputs, as they come."""
+    from tagkit.inference.record_output import write_records
+    from tagkit.inference.stream import joined_texts
+
+    if style.row:
+        # One writer for all inputs: a table has one header.
+        write_records(chain.from_iterable(outputs), style, place, write, note)
+        return
+    for lines in joined_texts(outputs, style):
+        if lines and write:
+            write(lines)
