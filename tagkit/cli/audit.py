@@ -41,6 +41,7 @@ _UNUSED = {
 }
 
 if TYPE_CHECKING:
+    from tagkit.config import Config
     from tagkit.evaluation.doubts import Audit
 
 # \b keeps click from joining the lines below it.
@@ -183,46 +184,18 @@ def audit_command(
     also = (settings.data.dev_file, settings.data.weights, settings.embeddings.vectors, config)
     inputs = [corpus, *(str(path) for path in also if path)]
     _check_places(inputs, {"--output": output, "--weights": weights}, html, force=force)
-    # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
-    try:
-        with stop_on_signal() as stop:
-            from tagkit.cli.audit_progress import AuditProgress
-            from tagkit.training.audit import AuditListener, audit
-
-            shown = AuditProgress(folds * repeats)
-            with nullcontext(AuditListener()) if quiet else shown as listener:
-                found = audit(
-                    settings, folds=folds, repeats=repeats, folds_by=folds_by, listener=listener,
-                    stop=stop, started_s=context.obj,
-                )  # fmt: skip
-    except Interrupted as error:  # there is nothing to resume
-        from tagkit.cli.streams import say
-        from tagkit.wording import message_line
-
-        say(message_line(f"{error}, and nothing is written"))
-        raise typer.Exit(status_of(error)) from None
-
-    from tagkit.cli.messages import show_lines
-    from tagkit.cli.terminal import width_of
-    from tagkit.corpus.weights import write_weights
-    from tagkit.evaluation.doubts_text import audit_lines
-    from tagkit.storage import open_output
-
+    found = _audited(
+        settings, folds=folds, repeats=repeats, folds_by=folds_by, started_s=context.obj,
+        quiet=quiet,
+    )  # fmt: skip
     if weights:
-        given = found.weights(EPSILON if epsilon is None else epsilon)
-        write_weights(Path(weights), found.sentences, given, force=force)
+        _write_weights(Path(weights), found, epsilon, force=force)
     if output or (chosen == "jsonl" and not as_json):
-        with open_output(Path(output) if output else None, replace=force) as write:
-            if chosen == "jsonl":
-                for doubt in found.doubts:
-                    write(to_json({"file": found.corpus, **doubt.to_dict()}) + "\n")
-            else:
-                for line in audit_lines(found, len(found.doubts)):
-                    write(f"{line}\n")
+        _write_doubts(Path(output) if output else None, found, chosen, force=force)
     if as_json:
         typer.echo(to_json(found.to_dict()))
     elif has_table:
-        show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
+        _show_table(found, top)
     if html is not None:
         _write_page(Path(html), found)
     if not quiet and (weights or output or html):
@@ -281,6 +254,69 @@ def _check_places(
         other = flags.setdefault(Path(path).absolute(), flag)
         if other != flag:
             raise typer.BadParameter(f"{other} and {flag} name one file")
+
+
+def _audited(
+    settings: "Config",
+    *,
+    folds: int,
+    repeats: int,
+    folds_by: Literal["sentence", "entity"],
+    started_s: float,
+    quiet: bool,
+) -> "Audit":
+    """The audit; its progress is shown unless `quiet`.
+
+    Raises:
+        typer.Exit: a signal stopped it.
+    """
+    # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
+    try:
+        with stop_on_signal() as stop:
+            from tagkit.cli.audit_progress import AuditProgress
+            from tagkit.training.audit import AuditListener, audit
+
+            shown = AuditProgress(folds * repeats)
+            with nullcontext(AuditListener()) if quiet else shown as listener:
+                return audit(
+                    settings, folds=folds, repeats=repeats, folds_by=folds_by, listener=listener,
+                    stop=stop, started_s=started_s,
+                )  # fmt: skip
+    except Interrupted as error:  # there is nothing to resume
+        from tagkit.cli.streams import say
+        from tagkit.wording import message_line
+
+        say(message_line(f"{error}, and nothing is written"))
+        raise typer.Exit(status_of(error)) from None
+
+
+def _write_weights(path: Path, found: "Audit", epsilon: float | None, *, force: bool) -> None:
+    from tagkit.corpus.weights import write_weights
+
+    weights = found.weights(EPSILON if epsilon is None else epsilon)
+    write_weights(path, found.sentences, weights, force=force)
+
+
+def _write_doubts(path: Path | None, found: "Audit", output_format: str, *, force: bool) -> None:
+    """Write all doubts to a file, or to standard output."""
+    from tagkit.evaluation.doubts_text import audit_lines
+    from tagkit.storage import open_output
+
+    with open_output(path, replace=force) as write:
+        if output_format == "jsonl":
+            for doubt in found.doubts:
+                write(to_json({"file": found.corpus, **doubt.to_dict()}) + "\n")
+        else:
+            for line in audit_lines(found, len(found.doubts)):
+                write(f"{line}\n")
+
+
+def _show_table(found: "Audit", top: int | None) -> None:
+    from tagkit.cli.messages import show_lines
+    from tagkit.cli.terminal import width_of
+    from tagkit.evaluation.doubts_text import audit_lines
+
+    show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
 
 
 def _write_page(html: Path, found: "Audit") -> None:
