@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # their modules import torch, or pydantic
     from tagkit.features.column_labels import ColumnLabels
     from tagkit.features.unit_reading import UnitReading
     from tagkit.models.bundle import Bundle
+    from tagkit.models.calibration import ModelCalibration
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
 _MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
@@ -147,34 +148,62 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             f"{_count(facts, 'tokens', 'token')}, "
             f"{_text(facts, 'scheme') if facts.get('scheme') else plain}"
         )
-    # Words of a vectors file that the training corpus lacks: the model knows them all the same.
-    vectors = len(vocabulary.vector_words)
-    beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
-    if task.annotates:
-        word = "trained unit" if vocabulary.reads_units else "trained word"
-        chars = "character" if vocabulary.units is None or vocabulary.reads_units else "unit"
-        yield (
-            f"vocabulary  {plural(len(vocabulary.words), word)}{beyond}, "
-            f"{plural(len(vocabulary.chars), chars)}"
-        )
-        if vocabulary.units:
-            yield f"units       {units_text(vocabulary.units)}"
-        if vocabulary.contextual:
-            paths = listed([shown_name(part.path) for part in vocabulary.contextual])
-            further = "" if config.embeddings.freeze_contextual else ", trained further"
-            yield f"contextual  states of the language models {paths}{further}"
-    else:
-        known = plural(len(vocabulary.words), UNIT_NAMES[config.data.unit])
-        # Any text can be cut into byte pairs.
-        rest = "; none is unknown" if config.data.unit == "bpe" else ", and the unknown one"
-        yield f"vocabulary  {known}, the end of a line among them{rest}"
-        yield f"reads       {_reading_text(config.data)}"
+    yield from (_vocabulary_lines(bundle) if task.annotates else _units_lines(bundle))
     if vocabulary.columns:
         yield f"columns     {columns_text(vocabulary.columns)}"
     for what in ("labels", "classes"):  # labels of spans are without their prefixes
         if names := metadata.get(what):
             shown = [_shown(each) for each in names] if isinstance(names, list) else [UNKNOWN]
             yield f"{what:<11} {listed([*map(label_cell, shown)], MAX_LABELS)}"
+    yield from _beside_lines(bundle)
+    if description.reads_columns:
+        columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
+        yield f"reads       columns {', '.join(str(column) for column in columns)}"
+    yield (
+        f"epoch       {_number(metadata, 'epoch')} of {run_settings(config.train).max_epochs}, "
+        f"seed {config.train.seed}"
+    )
+    if bundle.calibration is not None:
+        yield _calibration_line(bundle.calibration, description.unit)
+    # None of a model that was saved before its run ended: it has no report yet.
+    for split, scores in _tables(metadata, "scores"):
+        for headline in stored_headlines(scores):
+            yield _headline_line(split, headline)
+
+
+def _vocabulary_lines(bundle: "Bundle") -> Iterator[str]:
+    """What a model that annotates knows of words, and what it reads in their place."""
+    vocabulary = bundle.vocabulary
+    # Words of a vectors file that the training corpus lacks: the model knows them all the same.
+    vectors = len(vocabulary.vector_words)
+    beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
+    word = "trained unit" if vocabulary.reads_units else "trained word"
+    chars = "character" if vocabulary.units is None or vocabulary.reads_units else "unit"
+    yield (
+        f"vocabulary  {plural(len(vocabulary.words), word)}{beyond}, "
+        f"{plural(len(vocabulary.chars), chars)}"
+    )
+    if vocabulary.units:
+        yield f"units       {units_text(vocabulary.units)}"
+    if vocabulary.contextual:
+        paths = listed([shown_name(part.path) for part in vocabulary.contextual])
+        further = "" if bundle.config.embeddings.freeze_contextual else ", trained further"
+        yield f"contextual  states of the language models {paths}{further}"
+
+
+def _units_lines(bundle: "Bundle") -> Iterator[str]:
+    """The units of a language model, and how it reads them."""
+    data = bundle.config.data
+    known = plural(len(bundle.vocabulary.words), UNIT_NAMES[data.unit])
+    # Any text can be cut into byte pairs.
+    rest = "; none is unknown" if data.unit == "bpe" else ", and the unknown one"
+    yield f"vocabulary  {known}, the end of a line among them{rest}"
+    yield f"reads       {_reading_text(data)}"
+
+
+def _beside_lines(bundle: "Bundle") -> Iterator[str]:
+    """What decides on labels beside the scores of a sentence: its document, word features."""
+    config = bundle.config
     if words := config.encoder.document_words:
         yield f"context     documents, up to {plural(words, 'word')} as one sequence"
     if share := config.label_consistency:
@@ -184,27 +213,17 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             f"{100 * share:.0f} % beside the network" if (share := float(crf.share)) else "nothing"
         )
         yield f"features    a CRF of word features, which counts {counts}"
-    if description.reads_columns:
-        columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
-        yield f"reads       columns {', '.join(str(column) for column in columns)}"
-    yield (
-        f"epoch       {_number(metadata, 'epoch')} of {run_settings(config.train).max_epochs}, "
-        f"seed {config.train.seed}"
+
+
+def _calibration_line(calibration: "ModelCalibration", unit: str) -> str:
+    facts = calibration.fitted_on
+    temperatures = ", ".join(
+        f"{shown_name(head)} {value:.3f}" for head, value in calibration.temperatures.items()
     )
-    if bundle.calibration is not None:
-        facts = bundle.calibration.fitted_on
-        temperatures = ", ".join(
-            f"{shown_name(head)} {value:.3f}"
-            for head, value in bundle.calibration.temperatures.items()
-        )
-        yield (
-            f"calibrated  on {_text(facts, 'file')}: "
-            f"{_count(facts, 'sentences', description.unit)}; temperature of {temperatures}"
-        )
-    # None of a model that was saved before its run ended: it has no report yet.
-    for split, scores in _tables(metadata, "scores"):
-        for headline in stored_headlines(scores):
-            yield _headline_line(split, headline)
+    return (
+        f"calibrated  on {_text(facts, 'file')}: {_count(facts, 'sentences', unit)}; "
+        f"temperature of {temperatures}"
+    )
 
 
 # What the labels of a codec are called.
