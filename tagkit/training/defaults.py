@@ -91,48 +91,57 @@ class Chosen:
     reason: str
 
 
-def choose_by_size(
-    config: Config,
-    sentences: int,
-    tokens: int,
-    unit: str = "sentence",
-    alike: float = 0.0,
-    uncut: int = 0,
-    spans: int = 0,
-    classes: int = 0,
-) -> Chosen:
-    """Replace each "auto" by a number.
+@dataclass(frozen=True, slots=True)
+class CorpusSize:
+    """What the options of a task with labels follow from: facts of the training corpus.
 
-    Args:
-        config: of the run.
-        sentences: of the training corpus, long ones cut into windows.
-        tokens: of the training corpus.
+    Attributes:
+        sentences: their number, long ones cut into windows.
+        tokens: their number.
         unit: what the task calls an example.
         alike: share of a name's mentions in a document that have one label: `name_labels.py`.
         uncut: number of sentences before long ones are cut; 0 where none is.
-        spans: of the training corpus; 0 where its labels are not those of spans alone.
+        spans: their number; 0 where the labels are not those of spans alone.
         classes: that its texts have; 0 where they have none.
     """
+
+    sentences: int
+    tokens: int
+    unit: str = "sentence"
+    alike: float = 0.0
+    uncut: int = 0
+    spans: int = 0
+    classes: int = 0
+
+    def text(self) -> str:
+        """The number of examples, in words."""
+        if self.uncut and self.uncut != self.sentences:
+            return f"{plural(self.uncut, self.unit)} in {plural(self.sentences, 'window')}"
+        return plural(self.sentences, self.unit)
+
+
+def choose_by_size(config: Config, corpus: CorpusSize) -> Chosen:
+    """Replace each "auto" by a number."""
     train = config.train
     chosen: dict[str, Any] = {}
     parts = []
-    size = plural(sentences, unit)
-    if uncut and uncut != sentences:
-        size = f"{plural(uncut, unit)} in {plural(sentences, 'window')}"
+    size = corpus.text()
     # Without gradients epochs and learning rate have no effect, and stay "auto".
     follows_gradient = BY_GRADIENT.are_met_by(train.readout)
     batch_size = train.batch_size
     if batch_size == "auto":
         # For sums over the whole corpus the size of a batch matters for the speed alone.
-        batch_size = batch_size_for(sentences, spans) if follows_gradient else _LARGEST_BATCH
+        batch_size = _LARGEST_BATCH
+        if follows_gradient:
+            batch_size = batch_size_for(corpus.sentences, corpus.spans)
         chosen["train.batch_size"] = batch_size
-        if follows_gradient and batch_size < batch_size_for(sentences):
-            size += f" with {plural(spans, 'span')}"
+        if follows_gradient and batch_size < batch_size_for(corpus.sentences):
+            size += f" with {plural(corpus.spans, 'span')}"
         if not train.batch_tokens:  # which else decides
             parts.append(f"batches of {batch_size}")
     # With batches measured in tokens an epoch's steps are an estimate.
-    per_batch = train.batch_tokens * sentences / max(1, tokens) or float(batch_size)
-    steps = math.ceil(sentences / (max(1.0, per_batch) * train.accumulate))  # of an epoch
+    per_batch = train.batch_tokens * corpus.sentences / max(1, corpus.tokens) or float(batch_size)
+    steps = math.ceil(corpus.sentences / (max(1.0, per_batch) * train.accumulate))  # of an epoch
     if follows_gradient and train.max_epochs == "auto":
         epochs = max(_EPOCHS, math.ceil(_MIN_STEPS / steps))
         chosen["train.max_epochs"] = epochs
@@ -141,58 +150,85 @@ def choose_by_size(
         chosen["train.patience"] = max(_PATIENCE, math.ceil(_MIN_PATIENCE_STEPS / steps))
     if follows_gradient and train.lr == "auto":
         # A high rate would undo the weights that training starts from.
-        chosen["train.lr"] = lr = _LR if train.init_from else _lr(config, sentences, unit)
+        lr = _LR if train.init_from else _lr(config, corpus.sentences, corpus.unit)
+        chosen["train.lr"] = lr
         parts.append(f"learning rate {lr:g}")
     if config.embeddings.affix_dim == "auto":
-        with_vectors = bool(config.embeddings.vectors)
-        few = sentences <= _MAX_AFFIX_SENTENCES
-        # Byte pairs and characters have no affixes: they are affixes themselves.
-        dim = 0 if config.reads_units or (with_vectors and not few) else _AFFIX_DIM
-        chosen["embeddings.affix_dim"] = dim
-        if with_vectors:
+        chosen["embeddings.affix_dim"] = dim = _affix_dim(config, corpus.sentences)
+        if config.embeddings.vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
     if config.head.label_consistency == "auto":
-        agrees = alike >= _ALIKE and not config.data.tag_columns
+        agrees = corpus.alike >= _ALIKE and not config.data.tag_columns
         chosen["head.label_consistency"] = _LABEL_CONSISTENCY if agrees else 0.0
         if agrees:
             parts.append(f"label consistency {_LABEL_CONSISTENCY:g}")
-            size += f", whose documents label {100 * alike:.0f} % of recurring names alike"
-    # Of the heads, which the run's header describes.
-    knows = bool(config.embeddings.contextual or config.train.init_from)
-    if options_of(Config)["head.feature_crf"].serves(config.task):
-        if config.head.feature_crf == "auto":
-            other = config.head.kind != "crf" or bool(config.data.tag_columns)
-            if config.embeddings.vectors:
-                few = sentences <= _FEW_SENTENCES_BESIDE_VECTORS
-            else:
-                names = 0 < spans <= _FEW_SPANS and tokens <= _MAX_TOKENS
-                few = sentences <= _FEW_SENTENCES or names
-            helps = few and follows_gradient and not (knows or other)
-            weights = min(_FEATURES_PER_TOKEN * tokens, _MAX_FEATURES)
-            chosen["head.feature_crf"] = weights if helps else 0
-    if options_of(Config)["head.pooling"].serves(config.task):
-        few = sentences <= _FEW_TEXTS
-        if config.head.pooling == "auto":
-            attention = "scaled-attention" if few else "attention"
-            chosen["head.pooling"] = attention if follows_gradient else "mean"
-        if config.head.bag_of_words == "auto":
-            fits = tokens <= _MAX_BAG_TOKENS and tokens * classes <= _MAX_TOKENS_TIMES_CLASSES
-            tags = options_of(Config)["head.kind"].serves(config.task)
-            limit = _BAG_TEXTS_BESIDE_TAGS if tags else _BAG_TEXTS
-            limit = _BAG_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else limit
-            gains = sentences <= limit or tokens >= _LONG_TEXT * sentences
-            reads_words = config.data.unit == "word" and not knows
-            helps = fits and gains and reads_words and follows_gradient
-            chosen["head.bag_of_words"] = _pairs_for(tokens, classes) if helps else 0
+            size += f", whose documents label {100 * corpus.alike:.0f} % of recurring names alike"
+    # The run's header describes the heads: nothing to be said here.
+    chosen |= _heads(config, corpus, follows_gradient=follows_gradient)
+    # The same for every corpus: nothing to be said of its size.
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
-    # The same for every corpus: nothing to be said of its size.
     if config.encoder.locked_dropout == "auto":
         chosen["encoder.locked_dropout"] = DEFAULT_LOCKED_DROPOUT
     if config.encoder.word_dropout == "auto":
         chosen["encoder.word_dropout"] = DEFAULT_WORD_DROPOUT
     reason = f"{', '.join(parts)}: train has {size}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
+
+
+def _affix_dim(config: Config, sentences: int) -> int:
+    few = sentences <= _MAX_AFFIX_SENTENCES
+    # Byte pairs and characters have no affixes: they are affixes themselves.
+    without = config.reads_units or (config.embeddings.vectors and not few)
+    return 0 if without else _AFFIX_DIM
+
+
+def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dict[str, Any]:
+    """The options of [head] that are "auto", each with its value."""
+    head = config.head
+    chosen: dict[str, Any] = {}
+    if _serves(config, "head.feature_crf") and head.feature_crf == "auto":
+        helps = follows_gradient and _feature_crf_helps(config, corpus)
+        weights = min(_FEATURES_PER_TOKEN * corpus.tokens, _MAX_FEATURES)
+        chosen["head.feature_crf"] = weights if helps else 0
+    if _serves(config, "head.pooling") and head.pooling == "auto":
+        few = corpus.sentences <= _FEW_TEXTS
+        attention = "scaled-attention" if few else "attention"
+        chosen["head.pooling"] = attention if follows_gradient else "mean"
+    if _serves(config, "head.pooling") and head.bag_of_words == "auto":
+        helps = follows_gradient and _bag_of_words_helps(config, corpus)
+        chosen["head.bag_of_words"] = _pairs_for(corpus.tokens, corpus.classes) if helps else 0
+    return chosen
+
+
+def _serves(config: Config, option: str) -> bool:
+    """Whether an option is one of the task."""
+    return options_of(Config)[option].serves(config.task)
+
+
+def _knows_language(config: Config) -> bool:
+    """Whether weights of another model say what the words of a small corpus do not."""
+    return bool(config.embeddings.contextual or config.train.init_from)
+
+
+def _feature_crf_helps(config: Config, corpus: CorpusSize) -> bool:
+    if _knows_language(config) or config.head.kind != "crf" or config.data.tag_columns:
+        return False
+    if config.embeddings.vectors:
+        return corpus.sentences <= _FEW_SENTENCES_BESIDE_VECTORS
+    names = 0 < corpus.spans <= _FEW_SPANS and corpus.tokens <= _MAX_TOKENS
+    return corpus.sentences <= _FEW_SENTENCES or names
+
+
+def _bag_of_words_helps(config: Config, corpus: CorpusSize) -> bool:
+    if _knows_language(config) or config.data.unit != "word":
+        return False
+    weights = corpus.tokens * corpus.classes
+    if corpus.tokens > _MAX_BAG_TOKENS or weights > _MAX_TOKENS_TIMES_CLASSES:
+        return False
+    limit = _BAG_TEXTS_BESIDE_TAGS if _serves(config, "head.kind") else _BAG_TEXTS
+    limit = _BAG_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else limit
+    return corpus.sentences <= limit or corpus.tokens >= _LONG_TEXT * corpus.sentences
 
 
 def choose_for_text(config: Config, lines: int, units: int) -> Chosen:

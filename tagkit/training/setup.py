@@ -37,7 +37,7 @@ from tagkit.text.schemes import stretches
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.copied_text import copied_text
 from tagkit.training.corpus_vocabulary import learn_vocabulary
-from tagkit.training.defaults import choose_by_size, choose_for_text
+from tagkit.training.defaults import CorpusSize, choose_by_size, choose_for_text
 from tagkit.training.name_labels import alike_in_documents
 from tagkit.training.run_settings import refuse_unsolvable
 
@@ -133,14 +133,21 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     sentences = task.examples(config, corpus.train)
     # Of a text that is larger than memory the units are counted once.
     tokens = replace(corpus.train, sentences=sentences).tokens
-    unit = task.describe(config).unit
     if task.annotates:
-        alike, spans, classes = 0.0, 0, len(corpus.train.classes())
-        uncut = len(corpus.train.sentences)
+        size = CorpusSize(
+            len(sentences),
+            tokens,
+            task.describe(config).unit,
+            uncut=len(corpus.train.sentences),
+            classes=len(corpus.train.classes()),
+        )
         if [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole:
-            alike = alike_in_documents(corpus.train.sentences)
-            spans = sum(len(stretches(each.tags or ())) for each in corpus.train.sentences)
-        chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut, spans, classes)
+            size = replace(
+                size,
+                alike=alike_in_documents(corpus.train.sentences),
+                spans=sum(len(stretches(each.tags or ())) for each in corpus.train.sentences),
+            )
+        chosen = choose_by_size(config, size)
     else:
         chosen = choose_for_text(config, len(sentences), tokens)
     return Resolved(

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from tagkit.config import load_config
 from tagkit.errors import ConfigError
 from tagkit.training import defaults
-from tagkit.training.defaults import batch_size_for, choose_by_size, choose_for_text, lr_for
+from tagkit.training.defaults import (
+    CorpusSize,
+    batch_size_for,
+    choose_by_size,
+    choose_for_text,
+    lr_for,
+)
 from tagkit.training.setup import resolve
 from tagkit.training.trainer import train
 
@@ -20,7 +26,9 @@ NAMES = ("batch_size", "max_epochs", "patience", "lr")
 
 
 def chosen(sentences: int, *options: str) -> tuple[float, ...]:
-    config = choose_by_size(load_config(None, options), sentences, 14 * sentences).config
+    config = choose_by_size(
+        load_config(None, options), CorpusSize(sentences, 14 * sentences)
+    ).config
     return tuple(getattr(config.train, name) for name in NAMES)
 
 
@@ -83,20 +91,20 @@ def test_what_is_given_is_kept_and_the_rest_follows_from_it() -> None:
 )
 def test_affixes_stand_in_for_vectors(sentences: int, vectors: str, dim: int, said: str) -> None:
     config = load_config(None, [f"embeddings.vectors={vectors}"])
-    found = choose_by_size(config, sentences, 14 * sentences)
+    found = choose_by_size(config, CorpusSize(sentences, 14 * sentences))
     assert found.config.embeddings.affix_dim == dim
     assert found.reason.endswith(f"{said}: train has {sentences:,} sentences")
 
 
 def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> None:
-    reason = choose_by_size(load_config(), 100, 1400).reason
+    reason = choose_by_size(load_config(), CorpusSize(100, 1400)).reason
     assert reason == (
         "batches of 4, at most 24 epochs of 25 steps, learning rate 0.012: train has 100 sentences"
     )
-    texts = choose_by_size(load_config(), 100, 1400, "text").reason
+    texts = choose_by_size(load_config(), CorpusSize(100, 1400, "text")).reason
     assert texts == reason.replace("sentences", "texts")
-    assert choose_by_size(load_config(), 100, 1400, uncut=100).reason == reason
-    cut = choose_by_size(load_config(), 100, 1400, uncut=99).reason
+    assert choose_by_size(load_config(), CorpusSize(100, 1400, uncut=100)).reason == reason
+    cut = choose_by_size(load_config(), CorpusSize(100, 1400, uncut=99)).reason
     assert cut == reason.replace("100 sentences", "99 sentences in 100 windows")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
     options += [
@@ -106,7 +114,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
         "encoder.locked_dropout=0.1",
         "encoder.word_dropout=0",
     ]
-    found = choose_by_size(load_config(None, options), 100, 1400)
+    found = choose_by_size(load_config(None, options), CorpusSize(100, 1400))
     assert found.config == load_config(None, options)
     assert found.reason == ""
 
@@ -121,13 +129,15 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     ],
 )  # fmt: skip
 def test_names_agree_where_those_of_the_corpus_do(alike: float, share: float, said: str) -> None:
-    found = choose_by_size(load_config(), 100, 1400, alike=alike)
+    found = choose_by_size(load_config(), CorpusSize(100, 1400, alike=alike))
     assert found.config.label_consistency == share
     assert found.reason.endswith(said)
     columns = load_config(None, ["data.tag_column=['UPOS','MISC.NER']"])
-    assert choose_by_size(columns, 100, 1400, alike=alike).config.label_consistency == 0
+    assert choose_by_size(columns, CorpusSize(100, 1400, alike=alike)).config.label_consistency == 0
     given_ = load_config(None, ["head.label_consistency=0.2"])
-    assert choose_by_size(given_, 100, 1400, alike=alike).config.label_consistency == 0.2
+    assert (
+        choose_by_size(given_, CorpusSize(100, 1400, alike=alike)).config.label_consistency == 0.2
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +154,7 @@ def test_names_agree_where_those_of_the_corpus_do(alike: float, share: float, sa
 def test_attention_is_scaled_where_there_are_few_texts(
     options: list[str], texts: int, pooling: str
 ) -> None:
-    found = choose_by_size(load_config(None, options), texts, 14 * texts, "text")
+    found = choose_by_size(load_config(None, options), CorpusSize(texts, 14 * texts, "text"))
     assert found.config.head.pooling == pooling
 
 
@@ -170,7 +180,9 @@ def test_attention_is_scaled_where_there_are_few_texts(
 def test_texts_have_a_linear_model_of_words_with_rows_for_their_pairs(
     options: list[str], texts: int, pairs: int | str
 ) -> None:
-    found = choose_by_size(load_config(None, options), texts, 14 * texts, "text", classes=3)
+    found = choose_by_size(
+        load_config(None, options), CorpusSize(texts, 14 * texts, "text", classes=3)
+    )
     assert found.config.head.bag_of_words == pairs
 
 
@@ -193,7 +205,7 @@ def test_long_texts_have_a_linear_model_beside_vectors_too(
     texts: int, tokens: int, classes: int, pairs: int, vectors: str
 ) -> None:
     config = load_config(None, ["task=classify", f"embeddings.vectors={vectors}"])
-    found = choose_by_size(config, texts, tokens, "text", classes=classes)
+    found = choose_by_size(config, CorpusSize(texts, tokens, "text", classes=classes))
     assert found.config.head.bag_of_words == pairs
 
 
@@ -219,7 +231,7 @@ def test_long_texts_have_a_linear_model_beside_vectors_too(
 def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_token(
     options: list[str], sentences: int, weights: int | str
 ) -> None:
-    found = choose_by_size(load_config(None, options), sentences, 14 * sentences)
+    found = choose_by_size(load_config(None, options), CorpusSize(sentences, 14 * sentences))
     assert found.config.head.feature_crf == weights
 
 
@@ -231,18 +243,20 @@ def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_tok
 def test_a_corpus_of_few_spans_is_read_in_small_batches(
     sentences: int, spans: int, size: int
 ) -> None:
-    found = choose_by_size(load_config(), sentences, 14 * sentences, spans=spans)
+    found = choose_by_size(load_config(), CorpusSize(sentences, 14 * sentences, spans=spans))
     assert found.config.train.batch_size == size
     assert found.config.train.lr == lr_for(sentences)
     is_by_spans = size < batch_size_for(sentences)
     assert (" with " in found.reason) == is_by_spans
-    given_ = choose_by_size(load_config(None, ["train.batch_size=16"]), 10_000, 140_000, spans=1)
+    given_ = choose_by_size(
+        load_config(None, ["train.batch_size=16"]), CorpusSize(10_000, 140_000, spans=1)
+    )
     assert given_.config.train.batch_size == 16
     assert "span" not in given_.reason
 
 
 def test_spans_are_named_where_they_decide() -> None:
-    found = choose_by_size(load_config(), 3_394, 62_730, spans=1_975)
+    found = choose_by_size(load_config(), CorpusSize(3_394, 62_730, spans=1_975))
     assert found.reason == (
         "batches of 8, at most 20 epochs of 425 steps, learning rate 0.003: train has 3,394 "
         "sentences with 1,975 spans"
@@ -263,9 +277,9 @@ def test_spans_are_named_where_they_decide() -> None:
 def test_many_sentences_with_few_spans_have_one_too_where_there_are_no_vectors(
     options: list[str], spans: int, tokens: int, weights: int
 ) -> None:
-    found = choose_by_size(load_config(None, options), 14_000, tokens, spans=spans)
+    found = choose_by_size(load_config(None, options), CorpusSize(14_000, tokens, spans=spans))
     assert found.config.head.feature_crf == weights
-    few = choose_by_size(load_config(None, options), 1_000, tokens, spans=spans)
+    few = choose_by_size(load_config(None, options), CorpusSize(1_000, tokens, spans=spans))
     assert few.config.head.feature_crf == 131_072
 
 
@@ -353,7 +367,7 @@ def test_few_texts_do_not_undo_vectors_by_a_high_rate(
     unit: str, vectors: str, texts: int, rate: float
 ) -> None:
     config = load_config(None, [f"embeddings.vectors={vectors}"] if vectors else [])
-    assert choose_by_size(config, texts, 14 * texts, unit).config.train.lr == rate
+    assert choose_by_size(config, CorpusSize(texts, 14 * texts, unit)).config.train.lr == rate
 
 
 @pytest.mark.parametrize("options", [(), ("encoder.cell=echo-state", "train.readout=ridge")])
@@ -363,7 +377,7 @@ def test_labels_are_learnt_with_the_same_dropout_whatever_the_size(
 ) -> None:
     config = load_config(None, [f"task={task}", *options])
     for sentences in (1, 1_000_000):
-        encoder = choose_by_size(config, sentences, 14 * sentences).config.encoder
+        encoder = choose_by_size(config, CorpusSize(sentences, 14 * sentences)).config.encoder
         assert (encoder.locked_dropout, encoder.word_dropout) == (0.4, 0.05)
 
 
