@@ -7,7 +7,7 @@ from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import listed, plural, plural_of, shortened, shown_name, visible
 
 if TYPE_CHECKING:  # their modules import torch, or pydantic
@@ -194,7 +194,7 @@ def _vocabulary_lines(bundle: "Bundle") -> Iterator[str]:
 def _units_lines(bundle: "Bundle") -> Iterator[str]:
     """The units of a language model, and how it reads them."""
     data = bundle.config.data
-    known = plural(len(bundle.vocabulary.words), UNIT_NAMES[data.unit])
+    known = plural(len(bundle.vocabulary.words), UNIT_KINDS[data.unit].name)
     # Any text can be cut into byte pairs.
     rest = "; none is unknown" if data.unit == "bpe" else ", and the unknown one"
     yield f"vocabulary  {known}, the end of a line among them{rest}"

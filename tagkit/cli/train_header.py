@@ -10,7 +10,7 @@ from tagkit.corpus.column_counts import column_counts
 from tagkit.corpus.dataset import Split
 from tagkit.models.description import Description
 from tagkit.text.schemes import has_spans
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.training.setup import Prepared
 from tagkit.training.unknown_units import UnknownUnits, unknown_units
 from tagkit.wording import Message, Setting, listed, plural, plural_of, shown_name, visible
@@ -93,7 +93,7 @@ def _unit_lines(prepared: Prepared, unknown: Mapping[str, UnknownUnits]) -> Iter
     if not unknown:
         return
     config = prepared.config
-    unit = UNIT_NAMES[config.data.unit]
+    unit = UNIT_KINDS[config.data.unit].name
     known = plural(len(prepared.vocabulary.words), unit)
     yield f"       {known} known, the end of a line among them"
     many = [

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
 from tagkit.evaluation.metrics import JOINT, Comparison, Kind, added_metrics, headline_metric
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 
 LANGUAGE = "language-model"  # `kind` of the report of one
 
@@ -83,7 +83,8 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
     if table.get("kind") == LANGUAGE:
         unit = table.get("unit")
         # Perplexities of different units cannot be compared.
-        mode = f"per {UNIT_NAMES[unit]}" if isinstance(unit, str) and unit in UNIT_NAMES else None
+        kind = UNIT_KINDS.get(unit) if isinstance(unit, str) else None
+        mode = None if kind is None else f"per {kind.name}"
         yield StoredHeadline("perplexity", table.get("perplexity"), mode, is_share=False)
         return
     # Of a task whose report is of a kind of its own, which no metric here is defined for.

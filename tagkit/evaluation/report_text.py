@@ -10,7 +10,7 @@ from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import has_spans
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import clipped, listed, plural, shortened, visible
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
@@ -69,8 +69,8 @@ def _language_lines(report: LanguageReport) -> Iterator[str]:
         found = f"{report.pairs.exact:,} of {plural(report.pairs.pairs, 'continuation')}"
         yield f"exact match {parts['exact_match']:.4f}: {found} as a greedy search writes them"
     of = " of continuations" if report.counted == "continuation" else ""
-    units = f"{plural(report.units, UNIT_NAMES[report.unit])}{of}, the end of each line among them"
-    yield f"{units}; {report.unknown:,} unknown"
+    units = plural(report.units, UNIT_KINDS[report.unit].name)
+    yield f"{units}{of}, the end of each line among them; {report.unknown:,} unknown"
     whole = "its file" if report.files > 1 else "the whole text"
     on = "its line" if report.context == "line" else whole
     files = f"{plural(report.files, 'file')}, " if report.files > 1 else ""

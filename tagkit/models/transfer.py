@@ -19,7 +19,7 @@ from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model, within_member
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
 _TABLES = (
@@ -91,10 +91,11 @@ def _contradictions(config: Config, base: Bundle, name: str) -> list[str]:
     problems = []
     units = base.vocabulary.units
     if units and (units.instead_of == "words") != config.reads_units:
+        known = UNIT_KINDS[units.units.kind].name
         problems.append(
-            f"data.unit: {name}, from which training begins, reads {UNIT_NAMES[units.units.kind]}s "
-            f"in place of {units.instead_of}, which task = {config.task!r} does not; begin from a "
-            "model of words"
+            f"data.unit: {name}, from which training begins, reads {known}s in place of "
+            f"{units.instead_of}, which task = {config.task!r} does not; begin from a model of "
+            "words"
         )
     if base.config.data.direction != config.data.direction:
         problems.append(

@@ -13,21 +13,23 @@ class UnitKind:
     """A row of `UNIT_KINDS`.
 
     Attributes:
+        name: of one unit, as messages have it.
         learn: texts of a corpus, and the number of byte pairs, -> units. Only byte pairs read the
             texts.
         load: merges, as JSON has them, -> units that stand in place of words or of their
             characters; None for words themselves.
     """
 
+    name: str
     learn: Callable[[Iterable[str], int], Units]
     load: Callable[[Any], Units] | None
 
 
 # The keys are the values that the configuration allows for `data.unit`.
 UNIT_KINDS: dict[str, UnitKind] = {
-    WordUnits.kind: UnitKind(lambda texts, size: WordUnits("blanks"), None),
+    WordUnits.kind: UnitKind("word", lambda texts, size: WordUnits("blanks"), None),
     CharacterUnits.kind: UnitKind(
-        lambda texts, size: CharacterUnits(), lambda merges: CharacterUnits()
+        "character", lambda texts, size: CharacterUnits(), lambda merges: CharacterUnits()
     ),
-    BytePairs.kind: UnitKind(train_byte_pairs, BytePairs.from_list),
+    BytePairs.kind: UnitKind("byte pair", train_byte_pairs, BytePairs.from_list),
 }

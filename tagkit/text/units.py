@@ -20,10 +20,6 @@ END = "</s>"  # the unit at the end of a line, which a language model predicts a
 UNKNOWN = "<unk>"  # how a unit is shown that the training corpus lacks
 
 
-# As messages have them.
-UNIT_NAMES = {"word": "word", "character": "character", "bpe": "byte pair"}
-
-
 class Unit(NamedTuple):
     """A unit of a line, in code points; a tuple, as a line has thousands of them.
 

@@ -2,7 +2,7 @@
 
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.transfer import Copied
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import listed, plural, shown_name
 
 
@@ -11,7 +11,7 @@ def copied_text(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
     kept = [head for head, fit in copied.heads.items() if fit]
     fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
     units = vocabulary.units if vocabulary.reads_units else None
-    unit = "word" if units is None else UNIT_NAMES[units.units.kind]
+    unit = "word" if units is None else UNIT_KINDS[units.units.kind].name
     more = len(vocabulary.words) - copied.words
     fresh += [*copied.added, *([plural(more, unit)] if more else [])]
     heads = f" and {_head(listed(kept))}" if kept else ""

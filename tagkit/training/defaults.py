@@ -22,7 +22,7 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.errors import ConfigError
-from tagkit.text.units import UNIT_NAMES
+from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import Setting, plural
 
 # The largest corpora, in sentences, that are read in batches of these sizes.
@@ -277,9 +277,8 @@ def choose_for_text(config: Config, lines: int, units: int) -> Chosen:
         if getattr(config.encoder, name) == "auto":
             chosen[f"encoder.{name}"] = dropout
             parts.append(f"{name.replace('_', ' ')} {dropout:g}")
-    reason = (
-        f"{', '.join(parts)}: train has {plural(units, UNIT_NAMES[data.unit])}" if parts else ""
-    )
+    size = plural(units, UNIT_KINDS[data.unit].name)
+    reason = f"{', '.join(parts)}: train has {size}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 
