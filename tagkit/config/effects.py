@@ -9,24 +9,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tagkit.config.encoder_section import DEFAULT_LOCKED_DROPOUT, DEFAULT_WORD_DROPOUT
 from tagkit.config.loading import with_options
 from tagkit.config.option import Needs, Option, options_of
-from tagkit.config.sections import Config
+from tagkit.config.sections import SAVED_WITHOUT_EFFECT, Config
 from tagkit.errors import ConfigError
 from tagkit.wording import Message, Setting, clipped, visible
 
-# Values that "auto" becomes also where they have no effect: every saved model's config.toml has
-# them, those of versions in which they were the defaults among them.
-_VALUES_OF_AUTO = {
-    "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
-    "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
-    "head.bag_of_words": 0,
-    "head.feature_crf": 0,
-    "head.label_consistency": 0.0,
-    "head.pooling": "attention",
-    "train.workers": 1,
-}
+# Values that "auto" becomes also where they have no effect, as every saved model's config.toml has.
+_VALUES_OF_AUTO = {**SAVED_WITHOUT_EFFECT, "train.workers": 1}
 
 
 def refuse_without_effect(

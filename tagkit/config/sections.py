@@ -26,19 +26,26 @@ from tagkit.errors import ConfigError
 from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
 from tagkit.wording import Setting, quoted
 
-# What version 0.1.0 did where the default is another one now. Its runs are resumed with these
-# values, and its models are read with them, as they lack the options that were added since.
-FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+# Values that saved configurations of any task may have, language models among them, whether or not
+# they have an effect there: version 0.1.0 had no others, and "auto" becomes these without one.
+SAVED_WITHOUT_EFFECT: Mapping[str, Any] = MappingProxyType(
     {
-        "data.tokenizer": "syntok",
-        "embeddings.affix_dim": 0,
-        # Of every task, language models among them.
         "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
         "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
         "head.bag_of_words": 0,
         "head.feature_crf": 0,
         "head.label_consistency": 0.0,
         "head.pooling": "attention",
+    }
+)
+
+# What version 0.1.0 did where the default is another one now. Its runs are resumed with these
+# values, and its models are read with them, as they lack the options that were added since.
+FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "data.tokenizer": "syntok",
+        "embeddings.affix_dim": 0,
+        **SAVED_WITHOUT_EFFECT,
         "train.lr": 0.003,
         "train.batch_size": 32,
         "train.max_epochs": 20,
