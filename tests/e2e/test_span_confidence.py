@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import tiny
 import torch
+from marginals import marginals
 from marks import mostly_slow
 from tag_heads import TAGS, scores_of_paths
 
@@ -15,7 +16,6 @@ from tagkit.features.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
 from tagkit.models.task_table import task_of
-from tagkit.nn.crf.log_space import marginals
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import ChainHead, StepScores
 from tagkit.text.records import Sentence

@@ -42,14 +42,6 @@ def forward_backward(chain: Chain) -> Messages:
     return log_messages(in_double(chain))
 
 
-def marginals(chain: Chain) -> Tensor:
-    """Probability of each tag at each token, (batch, time, tags); zeros on padding."""
-    messages = forward_backward(chain)
-    # p(y[t] | x) = alpha beta / Z (Rabiner 1989, eq. 27): (batch, time, tags) - (batch, 1, 1)
-    log_probs = messages.alpha + messages.beta - messages.log_partition[:, None, None]
-    return zero_padding(log_probs.exp(), chain.mask)
-
-
 def step_log_probs(chain: Chain, messages: Messages, tag_ids: Tensor) -> Tensor:
     """Log of P(next tag | this tag, sentence) for the steps out of each token of a path.
 

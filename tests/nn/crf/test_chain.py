@@ -11,13 +11,14 @@ import torch
 import torchcrf
 from hypothesis import given
 from hypothesis import strategies as st
+from marginals import marginals
 from torch import Tensor
 
 from tagkit.nn.crf import chain as chain_module
 from tagkit.nn.crf import partition, scaled
 from tagkit.nn.crf.chain import Chain, in_double, path_score, viterbi
 from tagkit.nn.crf.confidence import span_confidence
-from tagkit.nn.crf.log_space import forward_backward, marginals, step_log_probs
+from tagkit.nn.crf.log_space import forward_backward, step_log_probs
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.crf.tree_partition import tree_partition
