@@ -65,11 +65,9 @@ def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores
     return DevScores(criterion.of_report(report), report.parts())
 
 
-def evaluate_split(
-    predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
-) -> Report:
+def evaluate_split(predictor: Predictor, split: Split, *, batch_size: int) -> Report:
     """Report on a model's predictions for a corpus with gold tags, classes, or both."""
-    return predictor.score(split, batch_size=batch_size, strict=strict)
+    return predictor.score(split, batch_size=batch_size)
 
 
 @dataclass(frozen=True, slots=True)

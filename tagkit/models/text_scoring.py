@@ -29,11 +29,7 @@ def ids_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) ->
 
 @torch.inference_mode()
 def unit_nats(
-    model: LanguageModel,
-    ids: UnitIds,
-    start: Carried | None = None,
-    *,
-    cache: CacheOptions | None = None,
+    model: LanguageModel, ids: UnitIds, *, cache: CacheOptions | None = None
 ) -> Iterator[Tensor]:
     """Negative log-probability of each unit of a text, (units of a part,) part after part.
 
@@ -42,12 +38,12 @@ def unit_nats(
     Args:
         model: of its units.
         ids: (units + 1,) of the text, the end of a line first.
-        start: the state to begin with; None for zeros.
         cache: of the units before each, mixed into its probability; None for the model's own.
     """
     model.eval()
     device = next(model.parameters()).device
-    carried, recent = start, None if cache is None else NeuralCache(cache)
+    carried: Carried | None = None  # zeros
+    recent = None if cache is None else NeuralCache(cache)
     for begin in range(1, len(ids), _SCORED_AT_ONCE):
         stop = min(begin + _SCORED_AT_ONCE, len(ids))
         # (1, time): the units that are read, and at each step the next one
