@@ -35,7 +35,7 @@ from tagkit.text.json_text import Record, plain
 
 
 @dataclass(frozen=True, slots=True)
-class Run(Record):
+class SystemRun(Record):
     """One run of a system.
 
     Attributes:
@@ -82,7 +82,7 @@ class System(Record):
     spread: Spread
     difference: Difference | None
     types: Mapping[str, TypeScore]
-    runs: Sequence[Run]
+    runs: Sequence[SystemRun]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Counted:
     """The runs of a system, counted by sentence."""
 
     name: str
-    runs: list[Run] = field(default_factory=list)
+    runs: list[SystemRun] = field(default_factory=list)
     counts: list[SentenceCounts] = field(default_factory=list)
     types: list[TypeCounts] = field(default_factory=list)
 
@@ -179,7 +179,7 @@ def compare_systems(systems: Iterable[tuple[str, Iterable[tuple[str, Report]]]])
             first.require_same(run, kinds, gold)
             for part, each in parts.items():
                 counted = system.setdefault(part, _Counted(name))
-                counted.runs.append(Run(run, each))
+                counted.runs.append(SystemRun(run, each))
                 counted.counts.append(sentence_counts(each))
                 counted.types.append(type_counts(*decisions[part]))
         if not system:

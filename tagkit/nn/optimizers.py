@@ -40,7 +40,7 @@ class _TimeIsOverError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Minimized:
     """What a search for the least value did.
 
     Attributes:
@@ -74,7 +74,7 @@ def with_gradient(value: Tensor, slopes: Sequence[Tensor], weights: Sequence[Ten
 
 def minimize(
     weights: Sequence[Tensor], loss: Callable[[], Tensor], max_steps: int, max_seconds: float
-) -> Search:
+) -> Minimized:
     """Change weights until a smooth loss of them is smallest, or for so many steps.
 
     L-BFGS (Nocedal and Wright 2006, algorithm 7.5): nothing is random.
@@ -115,5 +115,5 @@ def minimize(
         with torch.no_grad():
             for each, kept in zip(weights, best, strict=True):
                 each.copy_(kept)
-        return Search(evaluations, is_cut=True)
-    return Search(evaluations, is_cut=False)
+        return Minimized(evaluations, is_cut=True)
+    return Minimized(evaluations, is_cut=False)

@@ -98,7 +98,7 @@ def split_multilingual(text: str) -> list[list[Token]]:
     return _placed(text, _stretches(text, _shadow_of(text)))
 
 
-class _Run(SyntokToken):  # type: ignore[misc]
+class _Letters(SyntokToken):  # type: ignore[misc]
     """Letters of scripts without blanks, which look like one word to syntok."""
 
     def __init__(self, text: str, offset: int) -> None:
@@ -131,7 +131,7 @@ def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
 def _touches(before: list[SyntokToken], token: SyntokToken) -> bool:
     """Whether a token stands right behind a run."""
     last = before[-1] if before else None
-    return isinstance(last, _Run) and last.offset + len(last.text) == token.offset
+    return isinstance(last, _Letters) and last.offset + len(last.text) == token.offset
 
 
 def _mixed(text: str, shadow: str) -> Iterator[SyntokToken]:
@@ -141,7 +141,9 @@ def _mixed(text: str, shadow: str) -> Iterator[SyntokToken]:
         start, end = found.span()
         yield from _between(shadow, done, start)
         is_run = found.lastgroup == "run"
-        yield _Run(text[start:end], start) if is_run else SyntokToken("", text[start:end], start)
+        yield (
+            _Letters(text[start:end], start) if is_run else SyntokToken("", text[start:end], start)
+        )
         done = end
     yield from _between(shadow, done, len(text))
 
@@ -194,7 +196,7 @@ def _behind_marks(text: str, token: SyntokToken) -> int:
     In their place syntok saw letters or symbols, which it parts from a symbol before them.
     """
     start: int = token.offset
-    if text[start] < _FIRST_MARK or isinstance(token, _Run):  # whose letters have their marks
+    if text[start] < _FIRST_MARK or isinstance(token, _Letters):  # whose letters have their marks
         return start
     if start == 0 or text[start - 1].isspace():  # marks of no character
         return start
@@ -207,7 +209,7 @@ def _behind_marks(text: str, token: SyntokToken) -> int:
 def _units(text: str, token: SyntokToken, start: int) -> Iterator[Token]:
     """The token from `start` on, if anything is left of it; of a run, one a letter."""
     # From the text itself, as syntok saw a copy without combining marks.
-    if isinstance(token, _Run):
+    if isinstance(token, _Letters):
         for unit in _UNITS.finditer(token.text):
             yield Token(unit.group(), start + unit.start(), start + unit.end())
     elif start < (end := token.offset + len(token.value)):

@@ -11,7 +11,7 @@ from tagkit import DataError, Document, Sentence
 from tagkit.evaluation.by_sentence import decisions_of, type_counts
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.significance import compare as compare_counts
-from tagkit.evaluation.systems import Run, Systems, compare_systems
+from tagkit.evaluation.systems import SystemRun, Systems, compare_systems
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.json_text import to_json
 
@@ -38,7 +38,7 @@ def test_each_system_is_compared_with_the_first_one() -> None:
                for name, right, seed in (("a", 0.5, 1), ("b", 0.9, 2), ("c", 0.5, 1))]  # fmt: skip
     first, better, same = compare(*reports).parts[""]
     assert first.difference is None
-    assert (first.name, first.runs) == ("a", [Run(*reports[0])])
+    assert (first.name, first.runs) == ("a", [SystemRun(*reports[0])])
     assert first.score == reports[0][1].headline
     assert first.interval.low < first.score < first.interval.high
     assert better.difference is not None

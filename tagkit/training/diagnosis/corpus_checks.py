@@ -35,8 +35,8 @@ _MOST_SHOWN = 5  # labels in a sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One split of the corpora.
+class CountedSplit:
+    """One split of the corpora, with the numbers of its labels.
 
     Attributes:
         name: what a sentence calls it: "train", "dev" or "test".
@@ -62,8 +62,8 @@ class Corpora:
     """
 
     prepared: Prepared
-    train: Part
-    scored: tuple[Part, ...]
+    train: CountedSplit
+    scored: tuple[CountedSplit, ...]
     unit: str
 
 
@@ -77,7 +77,7 @@ def diagnose_corpus(prepared: Prepared) -> tuple[Finding, ...]:
     corpus, needs = prepared.corpus, prepared.task.needs
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     train, *scored = (
-        Part(name, split, _counts(split, needs, prepared.vocabulary.columns))
+        CountedSplit(name, split, _counts(split, needs, prepared.vocabulary.columns))
         for name, split in splits.items()
         if split
     )
@@ -240,7 +240,7 @@ def _duplicates(corpora: Corpora) -> Iterator[Statement]:
 
 
 def _occur_again(
-    corpora: Corpora, source: Part, parts: Iterable[Part], role: str
+    corpora: Corpora, source: CountedSplit, parts: Iterable[CountedSplit], role: str
 ) -> Iterator[Statement]:
     """Of each part how many of its sentences another has, whose role in the run is told."""
     known = {sentence.words for sentence in source.split.sentences}
