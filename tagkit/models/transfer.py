@@ -220,7 +220,7 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     heads = _heads_that_fit(model, base, vocabulary)
     added = tuple(part for part in _BESIDE_WORDS if _is_added(part, mine, weights))
     copied_heads = tuple(head for head, fit in heads.items() if fit)
-    for key in _copied(model, base, copied_heads, added, name):
+    for key in _names_to_copy(model, base, copied_heads, added, name):
         # The leading block, in every dimension: a CRF's transitions grow in two.
         mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
         if within_member(key).startswith(_TABLES):
@@ -252,7 +252,7 @@ def _is_added(part: str, mine: Iterable[str], theirs: Iterable[str]) -> bool:
     )
 
 
-def _copied(
+def _names_to_copy(
     model: Model, base: Bundle, heads: tuple[str, ...], added: tuple[str, ...], name: str
 ) -> list[str]:
     """Names of the tensors that are copied: of embeddings, encoder, and the heads that fit.
@@ -321,21 +321,21 @@ def _heads_that_fit(model: Model, base: Bundle, vocabulary: Vocabulary) -> dict[
     new labels. A tensor that the base model lacks, as softmax lacks the transitions of a CRF, does
     not count, unless a head's mean nothing without each other; one at least has to be there.
     """
-    weights, old_labels = base.model.state_dict(), base.model.head_labels(base.vocabulary)
+    old_labels = base.model.head_labels(base.vocabulary)
     fits = {}
     for head, labels in model.head_labels(vocabulary).items():
         old = old_labels.get(head)
-        fits[head] = old is not None and tuple(labels[: len(old)]) == tuple(old)
+        if old is None or tuple(labels[: len(old)]) != tuple(old):
+            fits[head] = False
+            continue
         mine, theirs = ({key: tensor for key, tensor in each.named_parameters()
                          if key.startswith(head)} for each in (model, base.model))  # fmt: skip
-        shared = {key: mine[key] for key in mine.keys() & theirs.keys()}
+        shared = mine.keys() & theirs.keys()
         # A language model that halts has its softmax under another name, so that none is shared.
         found = bool(shared) and (mine.keys() == theirs.keys() or not model.heads_are_whole)
-        fits[head] = fits[head] and found
-        for key, tensor in shared.items():
-            if fits[head]:
-                assert old is not None
-                fits[head] = _grows_by(len(labels) - len(old), weights[key].shape, tensor.shape)
+        rows = len(labels) - len(old)
+        sizes = [(theirs[key].shape, mine[key].shape) for key in shared]
+        fits[head] = found and all(_grows_by(rows, *both) for both in sizes)
     return fits
 
 
