@@ -94,7 +94,7 @@ def audit(
                     " is for entities")
         )  # fmt: skip
     seed = config.train.seed
-    found = _Findings(whole, repeats)
+    found = _Contradictions(whole, repeats)
     unit = task_of(config).describe(config).unit
     parts = cut_into_folds(
         whole, folds=folds, repeats=repeats, seed=seed, by_entity=by_entity, unit=unit
@@ -213,8 +213,8 @@ class _Training(Listener):
 
 
 @dataclass
-class _Findings:
-    """What the models say of the corpus, fold by fold."""
+class _Contradictions:
+    """What the models say against the gold labels of a corpus, fold by fold."""
 
     split: Split
     repeats: int

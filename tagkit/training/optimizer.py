@@ -78,6 +78,8 @@ class ModelOptimizer:
         table = row_updated_table(model)
         self.rows = None
         if table is not None:
+            # Several processes read different rows: before each step every process would have to
+            # bring the others' rows up to date.
             by_rows = processes == 1 and _suits_row_adam(settings, table.weight)
             self.rows = RowAdam(table.weight) if by_rows else None
             # Gradients as (rows read, dim) with their row numbers, instead of the whole table's,
@@ -259,8 +261,8 @@ class ModelOptimizer:
         # torch's optimizers know their parameters by number. Ours are saved by name, so that a
         # layer that is added in a later version does not shift all others.
         state: dict[int, dict[str, Tensor]] = {}
-        groups = self.optimizer.param_groups
-        numbers = {id(each): n for n, each in enumerate(p for g in groups for p in g["params"])}
+        in_order = (each for group in self.optimizer.param_groups for each in group["params"])
+        numbers = {id(parameter): number for number, parameter in enumerate(in_order)}
         for (name, parameter), mean in zip(self.dense.items(), self.average.means, strict=True):
             mean.copy_(tensors[f"mean.{name}"])
             prefix = f"optimizer.{name}."
@@ -317,8 +319,7 @@ def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
     """Whether `RowAdam` may update a table, in one process.
 
     Only on a CPU: a GPU updates the whole table in no time. Not with weight decay, which moves all
-    rows. Several processes read different rows: before each step every process would have to bring
-    the others' rows up to date.
+    rows.
     """
     return (
         OPTIMIZERS[settings.optimizer].by_rows

@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Literal
 
@@ -244,10 +245,15 @@ class Run:
         # At once, so that a run that is killed now resumes with the halved learning rate.
         self.checkpoint()
 
-    def save_model(self, name: str, epoch: Epoch, **more: Any) -> None:
-        """Save the model with its current weights, those of `epoch`, as `best` or `last`."""
+    def save_model(self, name: str, epoch: Epoch, scores: Mapping[str, Any] | None = None) -> None:
+        """Save the model with its current weights, those of `epoch`, as `best` or `last`.
+
+        `scores` are those of the end of the run.
+        """
         began = time.perf_counter()
-        facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
+        facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score}
+        if scores is not None:
+            facts["scores"] = scores
         self.folder.save_model(name, self.prepared, facts)
         self.budget.model_s = self._saved(f"{name} model", began)
 

@@ -312,7 +312,11 @@ def _unit_dropout(
 def _place_vectors(
     model: Model, vocabulary: Vocabulary, encoded: Encoded, vectors: Vectors
 ) -> tuple[int, int]:
-    """How many distinct words, as they are written, have a vector, and how many words there are."""
+    """Put the vectors into the model's tables of words.
+
+    Returns:
+        How many distinct words, as they are written, have a vector, and how many words there are.
+    """
     words, rows = encoded.indexed.distinct, encoded.encoded_words.vector_rows
     # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
     # Numbers are many words with one trained vector, which is not at zero where some have vectors.

@@ -206,11 +206,11 @@ def train(
         torch.manual_seed(config.train.seed)
         # A checkpoint has what is fitted before the first step, which may take half a minute.
         # The first process alone looks: before it has made the folder, others would find none.
-        later = resume and device.type == "cpu" and processes.is_first
-        later = later and bool(folder.contents().artifacts())
-        later = bool(processes.from_first_rank(float(later)))
+        is_there = resume and device.type == "cpu" and processes.is_first
+        is_there = is_there and bool(folder.contents().artifacts())
+        fits_later = bool(processes.from_first_rank(float(is_there)))
         chosen = folder.resumed_config(config) if resume else config
-        prepared = prepare(chosen, device, corpus, fits=not later, on_pass=listener.on_fit)
+        prepared = prepare(chosen, device, corpus, fits=not fits_later, on_pass=listener.on_fit)
         refuse_undefined_loss(prepared)
         workers = choose_workers(config.train.workers, threads, processes.count, prepared.model)
         if stop and stop.is_set():
@@ -219,8 +219,9 @@ def train(
         facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         identified = identity(prepared.config, digests, device.type, processes.count)
+        # There is a log as soon as the folder is open, and no note before the first step.
         state = RunState(prepared, processes, lambda text: logged.on_note(text))
-        if not later:
+        if not fits_later:
             state.broadcast_fitted()
         checkpoint = folder.open(identified, state.check, notes.append, resume=resume)
         processes.barrier()  # the first process has made the folder ready
@@ -238,7 +239,7 @@ def train(
             if checkpoint:
                 state.restore(checkpoint)
             del checkpoint  # its tensors: as large as all that the run has in memory
-            if later and not state.is_fitted:
+            if fits_later and not state.is_fitted:
                 fit(prepared, listener.on_fit)
                 state.broadcast_fitted()
             if begins:
