@@ -28,6 +28,11 @@ from tagkit.limits import BATCH_SIZE
 if TYPE_CHECKING:
     from tagkit.inference.predictor import Predictor
 
+# Options that not every evaluation has a use for, in the order in which they are refused.
+_ANALYSES = ("--measures", "--errors", "--slices", "--interval", "--calibration")
+_OF_LABELS = (*_ANALYSES, "--verify", "--coverage")
+_OF_MODELS = ("--batch-size", "--coverage", "--device", "--threads", "--cache")
+
 # \b keeps click from joining the lines.
 EXAMPLES = """\b
 Examples:
@@ -198,15 +203,12 @@ def eval_command(
         )
     read = [run for each in pred or () for run in runs_of(each)]
     several = len(models or ()) > 1 or len(read) > 1
-    asked = {
-        "measures": measures,
-        "errors": errors,
-        "slices": slices,
-        "interval": interval,
-        "calibration": calibration,
-    }
     given = {
-        **{f"--{name}": is_asked for name, is_asked in asked.items()},
+        "--measures": measures,
+        "--errors": errors,
+        "--slices": slices,
+        "--interval": interval,
+        "--calibration": calibration,
         "--verify": verify,
         "--coverage": coverage is not None,
         "--cache": cache,
@@ -253,22 +255,9 @@ def eval_command(
         show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
         return
     predictor = _load(models[0], device, given) if models else None
-    names = [name for name, is_asked in asked.items() if is_asked]
-    wanted = Wanted(names, train, coverage, verify, page)
+    analyses = [option.removeprefix("--") for option in _ANALYSES if given[option]]
+    wanted = Wanted(analyses, train, coverage, verify, page)
     show_system(scoring, corpus, pred[0] if pred else None, predictor, wanted, as_json=as_json)
-
-
-# Options that not every evaluation has a use for.
-_OF_LABELS = (
-    "--measures",
-    "--errors",
-    "--slices",
-    "--interval",
-    "--calibration",
-    "--verify",
-    "--coverage",
-)
-_OF_MODELS = ("--batch-size", "--coverage", "--device", "--threads", "--cache")
 
 
 def _refuse_without_effect(
