@@ -40,7 +40,8 @@ DTYPES = {
 }
 _BY_NAME = {name: dtype for dtype, name in DTYPES.items()}
 _ORDER = {dtype: number for number, dtype in enumerate(DTYPES)}
-_BLOCK = 2**20  # bytes that are compared at a time
+_READ_BLOCK = 2**20  # bytes of a file that are read and compared at a time
+_MEMORY_BLOCK = 2**16  # bytes of two tensors in memory that are compared at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,9 @@ def are_equal(left: Tensor, right: Tensor) -> bool:
         left, right = left.cpu().contiguous(), right.cpu().contiguous()
     # Most pairs differ in their first block; comparing all of two large tensors takes longer.
     ours, theirs = bytes_of(left), bytes_of(right)
-    block = 2**16
     return all(
-        ours[begin : begin + block] == theirs[begin : begin + block]
-        for begin in range(0, len(ours), block)
+        ours[begin : begin + _MEMORY_BLOCK] == theirs[begin : begin + _MEMORY_BLOCK]
+        for begin in range(0, len(ours), _MEMORY_BLOCK)
     )
 
 
@@ -206,9 +206,9 @@ def _digest_if_equal(path: Path, tensors: Mapping[str, Tensor]) -> str | None:
         for entry in entries:
             wanted = tensors.get(entry.name)
             content = None if wanted is None else bytes_of(_as_in_file(wanted))
-            for begin in range(0, entry.size, _BLOCK):
-                block = file.read(min(_BLOCK, entry.size - begin))
-                if content is not None and content[begin : begin + _BLOCK] != block:
+            for begin in range(0, entry.size, _READ_BLOCK):
+                block = file.read(min(_READ_BLOCK, entry.size - begin))
+                if content is not None and content[begin : begin + _READ_BLOCK] != block:
                     return None
                 digest.update(block)
     return digest.hexdigest()

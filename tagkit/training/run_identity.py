@@ -174,7 +174,8 @@ def identity(
     }
     for key, path in contents.items():
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
-    # Of the whole folder, which grows and is calibrated, in runs before this had its own name.
+    # Under a name of its own: earlier runs recorded the digest of the whole folder, which changes
+    # when the run there goes on or its model is calibrated.
     initial = config.train.init_from
     corpora[f"{_CONTENT}initial model"] = _digest_of_model(Path(initial)) if initial else None
     for number, path in enumerate(config.embeddings.contextual, 1):

@@ -221,7 +221,7 @@ def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _EpochRange:
     """Epochs that follow each other: the first and the last, and their mean loss."""
 
     first: int
@@ -235,8 +235,8 @@ class _Stretch:
         return f"epochs {self.first} to {self.last}"
 
 
-def _stretches(outcome: Outcome) -> list[_Stretch]:
-    """The epochs in stretches of about `_EXAMPLES` and more; the last one has what is left over.
+def _epoch_ranges(outcome: Outcome) -> list[_EpochRange]:
+    """The epochs in ranges of about `_EXAMPLES` and more; the last one has what is left over.
 
     The loss of a few examples is noise, and of hundreds of such epochs one is always high.
     """
@@ -246,12 +246,12 @@ def _stretches(outcome: Outcome) -> list[_Stretch]:
     ends = [*range(size, size * count, size), len(epochs)] if count else []
     parts = (epochs[start:end] for start, end in zip([0, *ends], ends, strict=False))
     return [
-        _Stretch(part[0].number, part[-1].number, sum(epoch.loss for epoch in part) / len(part))
+        _EpochRange(part[0].number, part[-1].number, sum(epoch.loss for epoch in part) / len(part))
         for part in parts
     ]
 
 
-def _rise(found: Sequence[_Stretch]) -> str:
+def _rise(found: Sequence[_EpochRange]) -> str:
     """How the loss rises above the first or the lowest one; "" if it does not."""
     if len(found) < 2:
         return ""
@@ -268,7 +268,7 @@ def _rise(found: Sequence[_Stretch]) -> str:
     return ""
 
 
-def _far_above_guess(found: Sequence[_Stretch], guess: float) -> str:
+def _far_above_guess(found: Sequence[_EpochRange], guess: float) -> str:
     """How the last loss is above that of guessing; "" if it is not."""
     if not found or not 0 < _ABOVE_GUESS * guess < found[-1].loss:
         return ""
@@ -282,7 +282,7 @@ def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
     lr = Setting("train.lr")
     remedy = Message("Lower ", lr, " to a third, or raise ", Setting("train.warmup_steps"))
     steps = outcome.epochs[-1].step if outcome.epochs else 0
-    found = _stretches(outcome)
+    found = _epoch_ranges(outcome)
     if outcome.rollbacks or outcome.skipped > _NONFINITE * max(1, steps):
         of_all = plural(steps, "step")
         said = f"loss or gradients were not finite in {outcome.skipped:,} of {of_all}"
