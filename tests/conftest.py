@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import functools
+import gc
 import os
 import signal
 import stat
@@ -36,6 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and not has_gpu():
         for item in marked:
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: no search for garbage has to pass them again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -107,6 +113,27 @@ def no_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", flush_others)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_fits() -> Iterator[int]:
+    """The weights of word features are found in a few steps: most tests ask only that they are.
+
+    Returns:
+        The number of steps that they are found in otherwise.
+    """
+    from tagkit.nn.heads import feature_crf_fit  # imports torch, as `has_gpu` does
+
+    steps = feature_crf_fit._MAX_STEPS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feature_crf_fit, "_MAX_STEPS", 5)
+        yield steps
+
+
+@pytest.fixture
+def full_fits(short_fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found in all steps."""
+    monkeypatch.setattr("tagkit.nn.heads.feature_crf_fit._MAX_STEPS", short_fits)
 
 
 @pytest.fixture(scope="session")

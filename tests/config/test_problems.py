@@ -130,6 +130,7 @@ def test_names_and_values_are_quoted_safely(override: str) -> None:
     assert problem.isprintable()
 
 
+@pytest.mark.slow
 def test_of_very_many_problems_the_first_are_named(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
     path.write_text("".join(f"key{number} = 1\n" for number in range(1000)), encoding="utf-8")

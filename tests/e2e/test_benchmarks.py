@@ -446,6 +446,7 @@ def test_the_tables_of_tasks_and_speeds_have_means_and_ratios(script: Any) -> No
     ]
 
 
+@pytest.mark.slow
 def test_the_plot_of_the_problems_has_a_bar_and_a_line_for_each_cell(
     script: Any, tmp_path: Path
 ) -> None:
@@ -495,6 +496,7 @@ def test_lengths_rise_until_a_setting_has_failed_twice_and_runs_are_not_repeated
         _command(script, monkeypatch, *other)()
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_named_and_the_others_go_on(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

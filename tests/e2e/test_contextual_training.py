@@ -88,6 +88,7 @@ def test_before_the_first_step_the_loss_is_that_with_frozen_ones_and_each_weight
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_training_changes_the_model_and_not_the_language_models_on_disk(tmp_path: Path) -> None:
     config = settings(tmp_path, FURTHER, "train.lr=0.01")
     folders = [Path(path) for path in config.embeddings.contextual]

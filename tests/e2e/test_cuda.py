@@ -35,6 +35,11 @@ WAYS = [
 POOLINGS = ["last", "mean+max", "concat", "attention", "scaled-attention"]
 
 
+def short(folder: Path, task: str, *options: str) -> Config:
+    """A run of a task, of few steps: each operator on a pretended GPU is one of Python."""
+    return of_task(folder, task, "data.train_sentences=32", *options)
+
+
 def same_losses(settings_of: Callable[[str], Config]) -> list[Trained]:
     """Runs on both devices, whose losses are the same."""
     runs = [train(settings_of(device)) for device in DEVICES]
@@ -45,7 +50,7 @@ def same_losses(settings_of: Callable[[str], Config]) -> list[Trained]:
 
 @pytest.mark.parametrize("task", list(TASKS))
 def test_a_gpu_learns_what_a_cpu_learns(tmp_path: Path, task: str) -> None:
-    same_losses(lambda device: of_task(tmp_path / device, task, f"train.device={device}"))
+    same_losses(lambda device: short(tmp_path / device, task, f"train.device={device}"))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -54,7 +59,7 @@ def test_all_that_taggers_can_have_is_learnt_and_read_on_a_gpu(tmp_path: Path, w
     if not way.startswith("head"):  # the CRF of word features is beside each head, and none else
         options.append("head.feature_crf=0")
     _, on_gpu = same_losses(
-        lambda device: of_task(tmp_path / device, "tag", f"train.device={device}", *options)
+        lambda device: short(tmp_path / device, "tag", f"train.device={device}", *options)
     )
     assert on_gpu.predictor.device.type == "cuda"
     # The same weights on both.
@@ -74,7 +79,7 @@ def test_all_that_taggers_can_have_is_learnt_and_read_on_a_gpu(tmp_path: Path, w
 def test_texts_are_pooled_on_a_gpu_as_on_a_cpu(tmp_path: Path, pooling: str) -> None:
     options = [f"head.pooling={pooling}", "head.bag_of_words=64"]
     _, on_gpu = same_losses(
-        lambda device: of_task(tmp_path / device, "classify", f"train.device={device}", *options)
+        lambda device: short(tmp_path / device, "classify", f"train.device={device}", *options)
     )
     found, expected = (
         load(on_gpu.folder, device=device).predict("hello there , Ada .").scores
@@ -90,7 +95,7 @@ def language_model(folder: Path, *options: str) -> Config:
     """A small language model of four lines, without chance."""
     folder.mkdir()
     lines = "the cat sat on the mat\nthe dog sat\na cat ran off\nthe dog ran far away\n"
-    files = {"train": 12 * lines, "dev": 2 * lines}
+    files = {"train": 6 * lines, "dev": 2 * lines}
     for name, text in files.items():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     small = ["task=language-model", "embeddings.word_dim=8", "encoder.hidden=8", "train.bptt=7",
@@ -127,7 +132,7 @@ def test_states_of_language_models_are_the_same_on_a_gpu(tmp_path: Path) -> None
     for frozen in ("true", "false"):
         options = [f'embeddings.contextual=["{reader}"]', f"embeddings.freeze_contextual={frozen}"]
         same_losses(
-            lambda device, frozen=frozen, options=options: of_task(
+            lambda device, frozen=frozen, options=options: short(
                 tmp_path / f"{device}-{frozen}", "tag", f"train.device={device}", *options
             )
         )
@@ -139,7 +144,7 @@ def test_mixed_precision_trains_on_a_gpu(tmp_path: Path, task: str) -> None:
         [
             epoch.loss
             for epoch in train(
-                of_task(tmp_path / name, task, ON_GPU, f"train.precision={name}")
+                short(tmp_path / name, task, ON_GPU, f"train.precision={name}")
             ).epochs
         ]
         for name in ("fp32", "bf16", "fp16")

@@ -112,6 +112,7 @@ def test_a_library_user_has_the_findings_too(tmp_path: Path) -> None:
     assert "large-dev" in [finding.name for finding in trained.findings]
 
 
+@pytest.mark.slow
 def test_seeds_share_what_is_said_of_the_corpora_and_name_the_seed_of_a_model(
     tmp_path: Path,
 ) -> None:
@@ -130,6 +131,7 @@ def test_seeds_share_what_is_said_of_the_corpora_and_name_the_seed_of_a_model(
         assert log.count("warning: ") == 2
 
 
+@pytest.mark.slow
 def test_a_search_says_nothing_of_its_trials(tagkit: Program, folder: Path) -> None:
     tiny.write(folder / "train.conll", tiny.lines(20, 1))
     tiny.write(folder / "dev.conll", tiny.lines(30, 2))

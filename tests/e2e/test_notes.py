@@ -132,6 +132,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_reports_quote_no_more_than_a_bounded_part_of_a_value(tmp_path: Path, name: str) -> None:
     (tmp_path / "pair.txt").write_text("a text")

@@ -46,6 +46,7 @@ def test_a_training_corpus_may_be_a_named_pipe(tmp_path: Path) -> None:
     assert corpus.layout is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["check", "convert", "eval"])
 def test_commands_read_a_corpus_from_standard_input(tmp_path: Path, command: str) -> None:
     arguments = {

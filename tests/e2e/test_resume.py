@@ -41,7 +41,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return digests(folder)
 
 
-@pytest.mark.parametrize("after", mostly_slow([1, 7, 10, 3, 11, 25], always=3))
+@pytest.mark.parametrize("after", mostly_slow([7, 1, 10, 3, 11, 25], always=1))
 def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
     tmp_path: Path, undisturbed: list[str], after: int
 ) -> None:
@@ -117,8 +117,9 @@ def test_every_optimizer_and_schedule_goes_on_as_it_was(
         files["data.test_file"] = ""
     if "UPOS" in overrides[0]:
         files = tiny.treebank(tmp_path)
+    short = ["data.train_sentences=40", *overrides]
     whole_and_stopped(
-        tmp_path, 7, lambda output: settings(tmp_path, *overrides, f"output.dir={output}", **files)
+        tmp_path, 4, lambda output: settings(tmp_path, *short, f"output.dir={output}", **files)
     )
 
 
@@ -208,7 +209,7 @@ WRONG: list[tuple[Callable[[Path], Any], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("damage", "problem"), mostly_slow(WRONG, always=2), ids=[row[1] for row in WRONG]
+    ("damage", "problem"), mostly_slow(WRONG, always=1), ids=[row[1] for row in WRONG]
 )
 def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
     tmp_path: Path, undisturbed: list[str], damage: Callable[[Path], Any], problem: str
@@ -487,7 +488,8 @@ class FullDisk:
 def test_a_disk_that_is_full_at_any_write_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = ["train.max_epochs=2", "train.checkpoint_every=6"]
+    # As many writes as a long run has, and few steps between them.
+    short = ["train.max_epochs=2", "train.checkpoint_every=3", "data.train_sentences=32"]
     train(settings(tmp_path, *short))
     expected = digests(tmp_path)
     train(settings(tmp_path, *short), force=True)

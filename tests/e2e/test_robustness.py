@@ -52,6 +52,7 @@ def test_weights_that_are_not_finite_give_no_warning_but_a_skipped_step(
     assert state.skipped == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), float("-inf")])
 def test_a_step_without_a_finite_loss_is_skipped_counted_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: float

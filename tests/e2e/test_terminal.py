@@ -108,6 +108,7 @@ def test_training_fits_the_terminal_and_shows_how_far_it_is(run: Run, home: Path
         assert f"{PLACE}/{split}.conll: " in log
 
 
+@pytest.mark.slow
 def test_no_color_leaves_out_the_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     code, _, err = run(

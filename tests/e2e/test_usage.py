@@ -92,6 +92,7 @@ def test_files_may_be_compared_with_standard_input(tmp_path: Path, run: Run) -> 
         assert err.endswith(f"error: {expected}\n")
 
 
+@pytest.mark.slow
 def test_a_corpus_that_comes_through_standard_input_is_called_so(tmp_path: Path, run: Run) -> None:
     tiny.corpus(tmp_path)
     code, _, err = run(

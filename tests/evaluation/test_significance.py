@@ -86,6 +86,7 @@ def test_a_much_better_system_has_a_small_p_and_one_of_another_seed_a_large_one(
     assert compare([worse], [same]).p > 0.05
 
 
+@pytest.mark.slow
 def test_under_the_null_hypothesis_p_is_uniform() -> None:
     p = [compare([drawn(seed, 0.7)], [drawn(1000 + seed, 0.7)], samples=400).p
          for seed in range(200)]  # fmt: skip

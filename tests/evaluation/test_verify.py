@@ -151,6 +151,7 @@ def test_of_tags_and_classes_the_tags_are_verified_and_the_rest_is_said() -> Non
     ]
 
 
+@pytest.mark.slow
 def test_a_real_corpus_with_many_errors_is_verified(corpora: Path) -> None:
     lines = (corpora / "conll2003" / "eng.testb").read_text("utf-8").splitlines()
     blocks = "\n".join(lines[:20_000]).split("\n\n")

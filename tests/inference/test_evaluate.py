@@ -96,6 +96,7 @@ def test_records_are_compared_as_files_of_them_are(tmp_path: Path) -> None:
         assert report == tagkit.evaluate(*paths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", list(TASKS))
 def test_reports_and_results_of_every_task_are_what_json_gives_back(
     task: str, tmp_path: Path

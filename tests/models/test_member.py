@@ -212,6 +212,7 @@ def test_models_of_another_kind_are_one_network(option: str) -> None:
         load_config(overrides=[option, "encoder.ensemble_size=3"])
 
 
+@pytest.mark.slow
 def test_a_new_model_has_as_many_networks_as_the_one_it_begins_with(tmp_path: Path) -> None:
     train(of_task(tmp_path, "tag", "encoder.ensemble_size=2", "train.max_epochs=1"))
     (tmp_path / "model").rename(tmp_path / "base")
@@ -236,6 +237,7 @@ def test_a_model_of_before_ensembles_is_one_network(tmp_path: Path) -> None:
     assert len(load(best).model.members) == 1
 
 
+@pytest.mark.slow
 def test_an_ensemble_cannot_be_the_beginning_of_a_model_of_another_kind(tmp_path: Path) -> None:
     echo = ("encoder.cell=echo-state", "train.readout=gradient")
     train(of_task(tmp_path, "tag", "encoder.ensemble_size=2", "train.max_epochs=1", *echo))

@@ -207,6 +207,11 @@ def _with_written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], foun
 class _Operators(TorchDispatchMode):
     """Operators, of which some make tensors on the GPU from nothing."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: nothing is compiled here, and to say so at each operator takes a tenth of a test."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> object:

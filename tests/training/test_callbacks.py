@@ -112,6 +112,7 @@ def test_a_step_says_how_far_the_run_is(tmp_path: Path) -> None:
     assert all(step.closing_s > 0 for step in seen.steps)
 
 
+@pytest.mark.usefixtures("full_fits")
 def test_the_passes_of_what_is_fitted_before_the_first_step_come_first(tmp_path: Path) -> None:
     calls: list[int | str] = []
 

@@ -74,6 +74,7 @@ def test_a_finished_run_that_goes_on_and_is_stopped_keeps_its_model_until_a_bett
     assert files_of(tmp_path) == finished
 
 
+@pytest.mark.slow
 def test_a_finished_run_that_goes_on_loses_the_reports_of_a_model_that_is_replaced(
     tmp_path: Path,
 ) -> None:

@@ -97,6 +97,7 @@ def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
     assert bests[-1] == tuned.best.dev
 
 
+@pytest.mark.slow
 def test_the_best_configuration_gives_the_best_score_again(
     searched: tuple[Path, Tuned, Recorder], tmp_path: Path
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_bad_line_is_passed_over_where_somebody_is_told(tmp_path: Path) -> Non
     assert [error.line for error in told] == [1]
 
 
+@pytest.mark.slow
 def test_depth_has_no_limit(tmp_path: Path) -> None:
     depth = 50_000
     path = tmp_path / "a"

@@ -171,7 +171,7 @@ def test_padding_even_nan_never_leaks() -> None:
     torch.testing.assert_close(weighted_loss(dirty, gold, weights), clean)
 
 
-@pytest.mark.parametrize("head", mostly_slow(["crf", "softmax", "feedback"], always=2))
+@pytest.mark.parametrize("head", mostly_slow(["crf", "softmax", "feedback"], always=1))
 def test_a_label_that_weighs_more_is_found_more_often(tmp_path: Path, head: str) -> None:
     recalls = []
     for weight in ("0.05", "20"):

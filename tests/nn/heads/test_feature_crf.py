@@ -22,6 +22,8 @@ from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
 from tagkit.nn.heads.feature_crf_blocks import Examples, Features, Floats, make_blocks
 from tagkit.nn.heads.feature_crf_fit import _pairs, fit
 
+pytestmark = pytest.mark.usefixtures("full_fits")
+
 TAGS, KINDS, DIM = 3, 6, 2
 Weights = dict[tuple[int, int], Tensor]  # by feature and tag
 
