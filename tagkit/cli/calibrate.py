@@ -15,8 +15,7 @@ from tagkit.cli.options import (
     TextColumn,
     Threads,
     TokenColumn,
-    column,
-    tag_columns,
+    corpus_options,
 )
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
@@ -33,6 +32,7 @@ Examples:
 
 
 def calibrate_command(
+    context: typer.Context,
     model: Model,
     file: Annotated[
         str | None,
@@ -45,6 +45,7 @@ def calibrate_command(
     reset: Annotated[
         bool, typer.Option("--reset", help="Remove the calibration of the model.")
     ] = False,
+    # How the corpus is read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
@@ -73,18 +74,16 @@ def calibrate_command(
 
     if file is None:
         folder = remove_calibration(model, note)
-        note(f"{folder}: the calibration is removed")
+        if as_json:
+            typer.echo(to_json({"model": str(folder), "removed": True}))
+        else:
+            note(f"{folder}: the calibration is removed")
         return
     set_threads(threads)
-    given = {
-        "format": input_format,
-        "token_column": column(token_column),
-        "tag_column": tag_columns(tag_column),
-        "text_column": column(text_column),
-        "label_column": column(label_column),
-        "encoding": encoding,
+    given = corpus_options(context)
+    options = {
+        name.removeprefix("data."): value for name, value in given.items() if value is not None
     }
-    options = {name: value for name, value in given.items() if value is not None}
     found = calibrate(model, file, batch_size=batch_size, device=device, note=note, **options)
     if as_json:
         typer.echo(to_json(found.to_dict()))

@@ -9,12 +9,13 @@ from tagkit.cli.messages import show_lines
 from tagkit.cli.options import (
     Encoding,
     InputFormat,
+    LabelColumn,
     Set,
     TagColumn,
+    TextColumn,
     TokenColumn,
-    column,
+    corpus_options,
     load_settings,
-    tag_columns,
 )
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
@@ -29,6 +30,7 @@ Examples:
 
 
 def check_command(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE"),
@@ -41,9 +43,12 @@ def check_command(
         bool, typer.Option("--force", help="Replace files that exist in OUT.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    # How the corpora are read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     encoding: Encoding = None,
     overrides: Set = None,
 ) -> None:
@@ -62,13 +67,7 @@ def check_command(
     from tagkit.corpus.lint.repair import copies_of, write_repaired
     from tagkit.storage.places import require_file_name, require_name
 
-    flags = {
-        "data.format": input_format,
-        "data.token_column": column(token_column),
-        "data.tag_column": tag_columns(tag_column),
-        "data.encoding": encoding,
-    }
-    settings = load_settings(None, overrides, flags)
+    settings = load_settings(None, overrides, corpus_options(context))
     if not Needs("task", LABELS).are_met_by(settings.task):
         raise ConfigError(
             Setting("task", settings.task),

@@ -8,13 +8,14 @@ from tagkit.cli.completion import complete_span_scheme, complete_target_format
 from tagkit.cli.options import (
     Encoding,
     InputFormat,
+    LabelColumn,
     OnMisaligned,
     Set,
     TagColumn,
+    TextColumn,
     TokenColumn,
-    column,
+    corpus_options,
     load_settings,
-    tag_columns,
 )
 
 # \b keeps click from filling the lines.
@@ -26,6 +27,7 @@ Examples:
 
 
 def convert_command(
+    context: typer.Context,
     source: Annotated[
         str, typer.Argument(help="Corpus to read; - is standard input.", metavar="IN")
     ],
@@ -51,10 +53,13 @@ def convert_command(
             autocompletion=complete_span_scheme,
         ),
     ] = None,
+    # How IN is read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
     on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     encoding: Encoding = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if the file exists.")] = False,
     overrides: Set = None,
@@ -70,14 +75,7 @@ def convert_command(
     from tagkit.corpus.files import convert_file
     from tagkit.wording import plural
 
-    flags = {
-        "data.format": input_format,
-        "data.on_misaligned": on_misaligned,
-        "data.token_column": column(token_column),
-        "data.tag_column": tag_columns(tag_column),
-        "data.encoding": encoding,
-    }
-    data = load_settings(None, overrides, flags).data
+    data = load_settings(None, overrides, corpus_options(context)).data
     converted = convert_file(source, output, data, to=to, scheme=scheme, force=force, note=note)
     # To standard error: standard output may be the corpus.
     target = converted.target

@@ -19,7 +19,7 @@ from tagkit.cli.options import (
     Threads,
     TokenColumn,
     column,
-    tag_columns,
+    corpus_options,
 )
 from tagkit.cli.refusals import refuse
 from tagkit.errors import DataError
@@ -49,6 +49,7 @@ Examples:
 
 
 def eval_command(
+    context: typer.Context,
     # typer does not check that the folder can be read, as the loader says more precisely what is
     # wrong.
     models: Annotated[
@@ -80,6 +81,7 @@ def eval_command(
             show_default="the gold file",
         ),
     ] = None,
+    # How the corpora are read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
     on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
@@ -224,16 +226,7 @@ def eval_command(
     _refuse_without_effect(given, of_files=bool(gold), several=several, typed=file == "-")
     cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
     # None leaves a key as it is; with a model the missing ones are those of its training.
-    flags = {
-        "data.format": input_format,
-        "data.on_misaligned": on_misaligned,
-        "data.token_column": column(token_column),
-        "data.tag_column": tag_columns(tag_column),
-        "data.text_column": column(text_column),
-        "data.label_column": column(label_column),
-        "data.scheme": scheme,
-        "data.encoding": encoding,
-    }
+    flags = {**corpus_options(context), "data.scheme": scheme}
     data = load_config(flags=flags).data
     from tagkit.inference.scoring import Scoring
 

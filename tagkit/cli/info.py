@@ -31,6 +31,8 @@ def info_command(
     bundle = load_bundle(model)
     if as_json:
         facts = {**bundle.metadata, "config": bundle.config.model_dump(mode="json")}
+        if columns := bundle.vocabulary.columns:
+            facts["columns"] = [each.to_dict() for each in columns]
         typer.echo(to_json(facts))
     else:
         is_unscored = is_last(find_bundle(model), model)

@@ -1,7 +1,6 @@
 """`tagkit learning-curve`."""
 
 from contextlib import nullcontext
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from tagkit.cli.options import (
     DevFile,
     Encoding,
     InputFormat,
+    LabelColumn,
     Metric,
     OnMisaligned,
     Quiet,
@@ -19,20 +19,19 @@ from tagkit.cli.options import (
     Set,
     TagColumn,
     TaskOfLabels,
+    TextColumn,
     Threads,
     TokenColumn,
     TrainDevice,
     TrainFile,
     TrainWorkers,
-    column,
     config_file,
+    corpus_options,
     load_settings,
-    tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
-from tagkit.wording import Setting, quoted
 
 FOLDER = "models/learning-curve"  # by default
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
@@ -46,6 +45,7 @@ Examples:
 
 
 def learning_curve_command(
+    context: typer.Context,
     config: ConfigFile = None,
     task: TaskOfLabels = None,
     train: TrainFile = None,
@@ -69,10 +69,13 @@ def learning_curve_command(
         ),
     ] = None,
     overrides: Set = None,
+    # How the corpora are read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
     on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     encoding: Encoding = None,
     seed: Seed = None,
     seeds: Annotated[
@@ -99,17 +102,14 @@ def learning_curve_command(
     corpus is not used.
     """
     from tagkit.config import refuse_without_effect
+    from tagkit.training.curve_sizes import parse_size
 
     config = config_file(config, train)
     flags = {
         "task": task,
         "data.train_file": train,
         "data.dev_file": dev,
-        "data.format": input_format,
-        "data.on_misaligned": on_misaligned,
-        "data.token_column": column(token_column),
-        "data.tag_column": tag_columns(tag_column),
-        "data.encoding": encoding,
+        **corpus_options(context),
         "output.dir": output,
         "train.seed": seed,
         "train.seeds": seeds.split(",") if seeds is not None else None,
@@ -120,7 +120,7 @@ def learning_curve_command(
     }
     settings = load_settings(config, overrides, flags, folder=FOLDER)
     refuse_without_effect(settings, str(config or "configuration"))
-    parsed = None if sizes is None else parse_sizes(sizes)
+    parsed = None if sizes is None else [parse_size(each) for each in sizes.split(",")]
     if seed is not None and seeds is not None:
         raise ConfigError(
             "tagkit learning-curve", ["--seed is for one seed, --seeds for several: name one"]
@@ -144,21 +144,3 @@ def learning_curve_command(
         typer.echo(to_json(curve.to_dict()))
     else:
         show_lines(curve_lines(curve, Path(settings.output.dir)))
-
-
-def parse_sizes(text: str) -> list[int | Fraction]:
-    """Numbers of sentences, and shares such as 1/8, that commas separate.
-
-    Raises:
-        ConfigError: one of them is something else.
-    """
-    parsed: list[int | Fraction] = []
-    for part in text.split(","):
-        try:
-            parsed.append(Fraction(part) if "/" in part else int(part))
-        except (ValueError, ZeroDivisionError):
-            raise ConfigError(
-                Setting("sizes"),
-                [f"expected numbers of sentences, or shares such as 1/8, found {quoted(part)}"],
-            ) from None
-    return parsed

@@ -78,11 +78,9 @@ TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletio
 TagColumn = Annotated[
     str | None, typer.Option(metavar="N|NAME[,...]", autocompletion=complete_column)
 ]
-# Of tables of texts, as `eval` compares them; training has them in the configuration.
+# Of tables of texts.
 TextColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
 LabelColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
-
-
 Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
 
 # A text, and not a Literal: the configuration knows the formats, and refuses others by name. They
@@ -109,6 +107,25 @@ Set = Annotated[
         autocompletion=complete_setting,
     ),
 ]
+
+
+def corpus_options(context: typer.Context) -> dict[str, Any]:
+    """What the flags of a command say of how a corpus is read, by the options' dotted names.
+
+    Args:
+        context: of the command, whose parameters of these names are among them; for one that it
+            lacks there is None.
+    """
+    given = context.params.get
+    return {
+        "data.format": given("input_format"),
+        "data.on_misaligned": given("on_misaligned"),
+        "data.token_column": column(given("token_column")),
+        "data.tag_column": tag_columns(given("tag_column")),
+        "data.text_column": column(given("text_column")),
+        "data.label_column": column(given("label_column")),
+        "data.encoding": given("encoding"),
+    }
 
 
 def column(text: str | None) -> int | str | None:

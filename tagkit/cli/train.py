@@ -10,6 +10,7 @@ from tagkit.cli.options import (
     DevFile,
     Encoding,
     InputFormat,
+    LabelColumn,
     Metric,
     OnMisaligned,
     Quiet,
@@ -18,15 +19,15 @@ from tagkit.cli.options import (
     TagColumn,
     Task,
     TestFile,
+    TextColumn,
     Threads,
     TokenColumn,
     TrainDevice,
     TrainFile,
     TrainWorkers,
-    column,
     config_file,
+    corpus_options,
     load_settings,
-    tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
@@ -57,10 +58,13 @@ def train_command(
         typer.Option("--output", "-o", metavar="DIR"),
     ] = None,
     overrides: Set = None,
+    # How the corpora are read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
     on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     encoding: Encoding = None,
     seed: Seed = None,
     seeds: Annotated[
@@ -103,11 +107,7 @@ def train_command(
         "data.train_file": train,
         "data.dev_file": dev,
         "data.test_file": test,
-        "data.format": input_format,
-        "data.on_misaligned": on_misaligned,
-        "data.token_column": column(token_column),
-        "data.tag_column": tag_columns(tag_column),
-        "data.encoding": encoding,
+        **corpus_options(context),
         "output.dir": output,
         "train.seed": seed,
         # Split here; the configuration checks each number, and refuses an empty one.

@@ -9,8 +9,6 @@ Files: see `curve_files`.
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from tagkit.corpus.formats.file_sets import digest_of_files
 from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.criterion import AUTO, LOSS
-from tagkit.evaluation.learning_curve import MIN_SIZES, LearningCurve, Point, fit
+from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
 from tagkit.models.device import choose_device
 from tagkit.models.task_table import task_of
 from tagkit.storage import CURVE
@@ -34,6 +32,7 @@ from tagkit.training.curve_files import (
     write_measured,
 )
 from tagkit.training.curve_plot import write_picture
+from tagkit.training.curve_sizes import Size, counts_of, usual_counts
 from tagkit.training.launcher import is_alone
 from tagkit.training.run_files import CHECKPOINTS
 from tagkit.training.run_folder import RunFolder, discard_run
@@ -46,11 +45,8 @@ from tagkit.training.run_identity import (
 )
 from tagkit.training.setup import chosen_criterion
 from tagkit.training.trainer import train
-from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting, plural
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting
 
-_SIZES = 5  # by default: the whole corpus, and parts of it
-_SMALLEST_SHARE = 1 / 16  # so that each is twice the one before
-_SMALLEST = 10  # sentences; a model of fewer has learnt by chance what it knows
 # Options that differ from one point to the next, or that no point depends on.
 _OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
 
@@ -76,7 +72,7 @@ class CurveListener:
 
 def learning_curve(
     config: Config | Path | str | Mapping[str, Any],
-    sizes: Sequence[int | Fraction] | None = None,
+    sizes: Sequence[Size] | None = None,
     *,
     listener: CurveListener | None = None,
     resume: bool = False,
@@ -91,9 +87,10 @@ def learning_curve(
     Args:
         config: of each training. Each of `train.seeds` gives a point of each size; without them
             `train.seed` does. The test corpus is not used.
-        sizes: increasing: numbers of sentences, or shares of the training corpus. None for five of
-            which each is twice the one before, up to the whole corpus; closer together where the
-            first would have fewer than ten sentences. A resumed curve has its own sizes then.
+        sizes: increasing: numbers of sentences, or shares of the training corpus: 0.25, "1/4" or a
+            Fraction. None for five of which each is twice the one before, up to the whole corpus;
+            closer together where the first would have fewer than ten sentences. A resumed curve has
+            its own sizes then.
         listener: callbacks, as `tagkit.training.learning_curve.CurveListener`.
         resume: keep the points that are in the output folder, and continue the training that was
             stopped. Other sizes and seeds may be added.
@@ -119,9 +116,9 @@ def learning_curve(
     path = corpus.train.path
     counts: tuple[int, ...] = ()  # of a curve that is resumed, those that it has
     if sizes is not None:
-        counts = _counts(sizes, total, path, unit)
+        counts = counts_of(sizes, total, path, unit)
     elif not resume:
-        counts = _usual_counts(total, path, unit)
+        counts = usual_counts(total, path, unit)
     # For a loss, whose law is another, the scores are those of the headline.
     auto = resolved if resolved.train.metric != LOSS else with_options(
         resolved, {"train.metric": AUTO}
@@ -131,7 +128,7 @@ def learning_curve(
     run_folder = RunFolder(folder, writes=True)
     with run_folder.locked(listener.on_note):
         before = _measured_before(run_folder, resume=resume, force=force)
-        counts = counts or (before and before.sizes) or _usual_counts(total, path, unit)
+        counts = counts or (before and before.sizes) or usual_counts(total, path, unit)
         fresh = Measured({}, measure, unit, sizes=counts)
         measured, config = _open(run_folder, before, fresh, config)
         listener.on_start(counts, seeds, measure, unit)
@@ -199,58 +196,6 @@ def _refuse_unfit(config: Config) -> None:
         )
     refuse_without_effect(config, "learning curve")
     require_files(config, "the trainings of a learning curve")
-
-
-def _usual_counts(total: int, path: str, unit: str) -> tuple[int, ...]:
-    """Five sizes, each as many times the one before; arguments as of `_counts`.
-
-    Raises:
-        DataError: the corpus has no room for so many.
-    """
-    smallest = max(_SMALLEST, total * _SMALLEST_SHARE)
-    if total < _SMALLEST + _SIZES - 1:
-        has = f"{path}: has {plural(total, unit)} to train on"
-        raise DataError(f"{has}: expected at least {_SMALLEST + _SIZES - 1} for a learning curve")
-    growth = (total / smallest) ** (1 / (_SIZES - 1))  # 2 in all but small corpora
-    return tuple(round(smallest * growth**power) for power in range(_SIZES))
-
-
-def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -> tuple[int, ...]:
-    """The sizes as numbers of sentences.
-
-    Args:
-        sizes: numbers, or shares of the training corpus.
-        total: number of its sentences.
-        path: of it, for messages.
-        unit: what a sentence is called.
-
-    Raises:
-        ConfigError: they are too few or do not increase, or a share is none.
-        DataError: the corpus is too small for them.
-    """
-    for size in sizes:
-        if size <= 0 or (isinstance(size, Fraction) and size > 1):
-            raise ConfigError(
-                Setting("sizes"), [f"expected numbers above 0 and shares up to 1, found {size}"]
-            )
-    counts = tuple(round(size * total) if isinstance(size, Fraction) else size for size in sizes)
-    found = ", ".join(f"{count:,}" for count in counts)
-    if len(counts) < MIN_SIZES:
-        raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES} sizes, found {found}"])
-    has = f"{path}: has {plural(total, unit)} to train on"
-    if counts[0] < _SMALLEST:
-        raise DataError(
-            Message(
-                f"{has}; parts of {found} are too small: expected at least {_SMALLEST} in the "
-                "smallest. Name other ",
-                Setting("sizes"),
-            )
-        )
-    if any(after <= before for before, after in pairwise(counts)):
-        raise ConfigError(Setting("sizes"), [f"expected increasing sizes, found {found}"])
-    if counts[-1] > total:
-        raise DataError(Message(f"{has}, fewer than the largest of ", Setting("sizes", found)))
-    return counts
 
 
 def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Measured | None:

@@ -70,6 +70,14 @@ def test_probabilities_change_and_nothing_that_is_predicted(
     assert again.err.endswith("model: expected a calibrated model, found one that is not\n")
 
 
+def test_that_a_calibration_is_removed_is_said_as_json_too(tagkit: Program, copied: Path) -> None:
+    model = copied / "model"
+    assert tagkit("calibrate", model, copied / "dev.conll").code == 0
+    ended = tagkit("calibrate", model, "--reset", "--json")
+    assert json.loads(ended.out) == {"model": str(model), "removed": True}
+    assert ended.err == ""
+
+
 def test_before_and_after_are_shown_side_by_side(tagkit: Program, copied: Path) -> None:
     ended = tagkit("calibrate", copied / "model", copied / "dev.conll")
     assert re.match(

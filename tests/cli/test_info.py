@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 from program import Program
+from small_runs import of_task
 
 from tagkit import __version__
+from tagkit.training.trainer import train
 
 
 def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
@@ -25,6 +27,7 @@ def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
     facts = json.loads(tagkit("info", model, "--json").out)
     assert facts["config"]["encoder"]["hidden"] == 16
     assert facts["format_version"] == 2
+    assert "columns" not in facts
 
 
 def test_info_says_how_much_word_features_count(tagkit: Program, model: Path) -> None:
@@ -49,3 +52,12 @@ def test_info_tells_the_classes(tagkit: Program, intents: Path) -> None:
     assert re.search(r"^test accuracy [01\d]+\.\d\d \(classes\)$", out, re.M)
     assert re.search(r"^train +\S+train.tsv: 90 texts, ", out, re.M)
     assert "reads" not in out
+
+
+def test_as_json_each_column_of_a_model_has_its_labels(tagkit: Program, tmp_path: Path) -> None:
+    trained = train(of_task(tmp_path, "columns", "train.max_epochs=1"))
+    facts = json.loads(tagkit("info", trained.folder, "--json").out)
+    found = {column["name"]: column["parts"] for column in facts["columns"]}
+    expected = {each.name: each.parts for each in trained.predictor.vocabulary.columns}
+    assert found == {name: {k: [*v] for k, v in parts.items()} for name, parts in expected.items()}
+    assert [*found] == ["UPOS", "FEATS", "LEMMA", "MISC.NER"]

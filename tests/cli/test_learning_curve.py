@@ -9,9 +9,7 @@ import pytest
 from program import SMALL, Program
 
 from tagkit.cli.curve_progress import curve_lines
-from tagkit.cli.learning_curve import parse_sizes
 from tagkit.config import Config
-from tagkit.errors import ConfigError
 from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
 from tagkit.training.learning_curve import CurveListener
 
@@ -136,9 +134,10 @@ def test_options_and_sizes_reach_the_library(
 
 
 @pytest.mark.parametrize("text", ["", "10,,20", "1/0,1/2,1/1", "0.5,1", "all", "1/x"])
-def test_sizes_are_numbers_and_shares(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"^sizes: expected numbers of sentences, or shares such"):
-        parse_sizes(text)
+def test_sizes_are_numbers_and_shares(model: Path, tagkit: Program, text: str) -> None:
+    ended = tagkit(*TRAIN, "--sizes", text)
+    assert ended.code == 1
+    assert "--sizes: expected numbers of sentences, or shares such as 1/8, found" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,38 @@ def test_a_flag_and_set_that_differ_are_refused_and_named(
     assert ended.err.endswith(f": {problem}\n")
 
 
+# How a corpus is read: a flag, and another value for `--set`.
+READING = {
+    "--input-format": ("csv", "data.format=tsv"),
+    "--token-column": ("1", "data.token_column=2"),
+    "--tag-column": ("1", "data.tag_column=2"),
+    "--text-column": ("a", "data.text_column=b"),
+    "--label-column": ("a", "data.label_column=b"),
+    "--encoding": ("latin-1", "data.encoding=utf-8"),
+}
+
+
+@pytest.mark.parametrize("flag", READING)
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"config"}))
+def test_every_command_that_reads_a_corpus_is_told_how_by_the_same_flags(
+    command: str, flag: str, tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    value, other = READING[flag]
+    # That they are compared shows that both arrive at the same option.
+    ended = tagkit(command, *COMMANDS[command], flag, value, "--set", other)
+    name = other.partition("=")[0]
+    assert ended.code == 2
+    assert f"{name} is given twice, with different values, by {flag} and by --set" in ended.err
+
+
+def test_none_of_them_lacks_one_of_these_flags() -> None:
+    parameters = {flag.removeprefix("--").replace("-", "_") for flag in READING}
+    for name, (function, _) in main.COMMANDS.items():
+        if "tag_column" in function.__annotations__:
+            assert parameters <= set(function.__annotations__), name
+
+
 @pytest.mark.parametrize(
     ("flag", "option"),
     [

@@ -1,6 +1,7 @@
 """Learning curves: what is trained, what is kept, what is refused."""
 
 import json
+import math
 import threading
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny
 
@@ -23,7 +25,8 @@ from tagkit.errors import (
 )
 from tagkit.evaluation.learning_curve import LearningCurve, Point
 from tagkit.training.callbacks import Step
-from tagkit.training.learning_curve import CurveListener, _usual_counts, learning_curve
+from tagkit.training.curve_sizes import counts_of, usual_counts
+from tagkit.training.learning_curve import CurveListener, learning_curve
 from tagkit.training.trainer import train
 
 SIZES = (20, 40, Fraction(1))
@@ -304,7 +307,7 @@ def test_without_sizes_each_is_twice_the_one_before(
 
 @pytest.mark.parametrize("total", [14, 15, 83, 100, 159, 160, 161, 168, 999, 8_936])
 def test_the_usual_sizes_begin_with_ten_sentences_or_a_16th(total: int) -> None:
-    counts = _usual_counts(total, "train.conll", "sentence")
+    counts = usual_counts(total, "train.conll", "sentence")
     assert counts[0] == max(10, round(Fraction(total, 16)))
     assert counts[-1] == total
     assert all(before < after for before, after in pairwise(counts))
@@ -317,7 +320,30 @@ def test_thirteen_sentences_make_no_curve() -> None:
         "^train.conll: has 13 sentences to train on: expected at least 14 for a learning curve$"
     )
     with pytest.raises(DataError, match=message):
-        _usual_counts(13, "train.conll", "sentence")
+        usual_counts(13, "train.conll", "sentence")
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [0.25, 0.5, 1.0],
+        ["1/4", "1/2", "1/1"],
+        [Fraction(1, 4), Fraction(1, 2), Fraction(1)],
+        [np.int64(20), "40", 80],
+    ],
+)
+def test_sizes_are_given_as_numbers_shares_or_text(sizes: list[Any]) -> None:
+    assert counts_of(sizes, 80, "train.conll", "sentence") == (20, 40, 80)
+
+
+@pytest.mark.parametrize(
+    ("size", "found"),
+    [(None, "None"), (True, "True"), ([1], r"\[1\]"), (math.nan, "nan"), ("a half", "'a half'")],
+)
+def test_what_is_no_size_is_refused_and_shown(size: Any, found: str) -> None:
+    message = f"^sizes: expected numbers of sentences, or shares such as 1/8, found {found}$"
+    with pytest.raises(ConfigError, match=message):
+        counts_of([10, size, 20], 80, "train.conll", "sentence")
 
 
 REFUSED: list[tuple[list[str], Sequence[int | Fraction], type[TagkitError], str]] = [
