@@ -13,6 +13,7 @@ from tagkit.corpus.convert import Converted, convert_corpus, convert_records
 from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
 from tagkit.corpus.formats.options import Reading, silent, source_of
+from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import STDIN
 from tagkit.corpus.formats.table import target_format
@@ -36,6 +37,8 @@ _OF_TRAINING = frozenset(
         "train_scheme", "bpe_size", "bpe_dropout",
     }
 )  # fmt: skip
+
+_STRETCH = 1 << 16  # characters that are written at a time
 
 
 def read(
@@ -223,8 +226,8 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         require_file_name(output)
         # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == STDIN else place, replace=force) as write:
-            for piece in converted.pieces:
-                write(piece.text)
+            for text in _stretches(converted.pieces):
+                write(text)
     elif target.name == "brat" and output.endswith(PAIR):
         for file in pair_of(place):
             refuse_input(file, inputs)
@@ -234,6 +237,21 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         refuse_folder_of_input(place, inputs)
         require_new_folder(place)
         write_folder(place, converted.pieces)
+
+
+def _stretches(pieces: Iterable[Piece]) -> Iterator[str]:
+    """The texts of pieces, many of them at a time: each write to a file is a call of the system."""
+    kept: list[str] = []
+    size = 0
+    for piece in pieces:
+        kept.append(piece.text)
+        size += len(piece.text)
+        if size >= _STRETCH:
+            yield "".join(kept)
+            kept.clear()
+            size = 0
+    if kept:
+        yield "".join(kept)
 
 
 def data_options(options: dict[str, Any]) -> DataConfig:
