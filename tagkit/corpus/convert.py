@@ -29,7 +29,7 @@ from tagkit.corpus.target_records import (
     detection_of,
     note_schemes,
 )
-from tagkit.errors import DataError
+from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Sentence
 from tagkit.text.schemes import convert, has_spans
 from tagkit.wording import Message, Setting, listed, once
@@ -221,7 +221,13 @@ def _pieces_of(
     note, names = job.reading.note, facts.names
     writing = Writing(plain, job.single, note, several_classes=several, names=names)
     found = job.target.write(_counted(written, converted), writing)
-    yield from naming_file(found, lambda: job.source.name)
+    try:
+        yield from naming_file(found, lambda: job.source.name)
+    except FormatError:
+        # Spans that fit no tokens come first, wherever they are: they are raised behind the last.
+        for _ in written:
+            pass
+        raise
 
 
 def _counted(items: Iterator[Item], converted: Converted) -> Iterator[Item]:

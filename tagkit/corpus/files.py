@@ -4,6 +4,7 @@
 `convert_file`.
 """
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -226,7 +227,7 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         require_file_name(output)
         # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == STDIN else place, replace=force) as write:
-            for text in _stretches(converted.pieces):
+            for text in _stretches(converted.pieces, whole=output == STDIN):
                 write(text)
     elif target.name == "brat" and output.endswith(PAIR):
         for file in pair_of(place):
@@ -239,19 +240,33 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         write_folder(place, converted.pieces)
 
 
-def _stretches(pieces: Iterable[Piece]) -> Iterator[str]:
-    """The texts of pieces, many of them at a time: each write to a file is a call of the system."""
-    kept: list[str] = []
-    size = 0
-    for piece in pieces:
-        kept.append(piece.text)
-        size += len(piece.text)
-        if size >= _STRETCH:
-            yield "".join(kept)
-            kept.clear()
-            size = 0
-    if kept:
-        yield "".join(kept)
+def _stretches(pieces: Iterable[Piece], *, whole: bool) -> Iterator[str]:
+    """The texts of pieces, many of them at a time: each write to a file is a call of the system.
+
+    Args:
+        pieces: of one file.
+        whole: whether all pieces are taken before the first text is given, on the disk.
+    """
+    if not whole:
+        texts = (piece.text for piece in pieces)
+        while text := "".join(_up_to(_STRETCH, texts)):
+            yield text
+        return
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        for piece in pieces:
+            file.write(piece.text)
+        file.seek(0)
+        while text := file.read(_STRETCH):
+            yield text
+
+
+def _up_to(size: int, texts: Iterator[str]) -> Iterator[str]:
+    """The next texts, until they have `size` characters together."""
+    for text in texts:
+        yield text
+        size -= len(text)
+        if size <= 0:
+            return
 
 
 def data_options(options: dict[str, Any]) -> DataConfig:

@@ -43,21 +43,26 @@ def as_sentences(job: Job, items: Iterable[Item], facts: RecordFacts) -> Iterato
         # Those of a text of its own have no mark, and so no document.
         return to_sentences(items, job.reading, numbered=False)
 
-    if facts.has_documents:
-        # Before the first is written: spans that fit no tokens are refused all at once.
-        facts = facts_of(sentences())
-    keeps_text = job.target.name == CONLLU  # in `# text` and MISC
-    if not keeps_text and facts.has_texts:
-        job.reading.note(
-            f"{job.target.name} holds words alone: the white space between them is not kept"
-        )
+    if job.scheme and facts.has_documents:
+        facts = facts_of(sentences())  # their tags are made from spans
+    _note_texts(job, facts.has_texts)
     if job.scheme and facts.tags:
-        # Looked at again: tags of documents were made just now from their spans.
         note_schemes(job, job.scheme, detection_of(job, facts, sentences()))
+    has_texts = False
     for sentence in sentences():
+        has_texts |= sentence.text is not None
         if job.scheme and sentence.tags:
             sentence = replace(sentence, tags=convert(sentence.tags, job.scheme))
         yield sentence
+    # Of documents it is said where all of their spans fit tokens; a note is given once.
+    _note_texts(job, has_texts)
+
+
+def _note_texts(job: Job, has_texts: bool) -> None:
+    if has_texts and job.target.name != CONLLU:  # which keeps them, in `# text` and MISC
+        job.reading.note(
+            f"{job.target.name} holds words alone: the white space between them is not kept"
+        )
 
 
 def as_documents(
