@@ -43,11 +43,18 @@ class _Fitted:
     settled: list[FormatError]
 
 
-def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
+def to_sentences(
+    items: Iterable[Item], reading: Reading, *, numbered: bool = True
+) -> Iterator[Sentence]:
     """Sentences of a corpus: as they are, or as the tokens of its documents, in IOB2.
 
     A document with classes comes out as one sequence; other ones as their sentences, whose texts,
     laid end to end, are the document's.
+
+    Args:
+        items: the corpus.
+        reading: how it is read.
+        numbered: whether sentences of a document have its number.
 
     Raises:
         SpanErrors: spans that overlap, or that do not fall on token edges where
@@ -75,7 +82,8 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         some_are_misaligned |= bool(fitted.errors)
         for problem in fitted.settled:
             reading.note(str(problem))
-        yield from _cut(item, places, flat, fitted.spans)
+        number = new_document() if numbered else None
+        yield from _cut(item, places, flat, fitted.spans, number)
     if not errors:
         return
     # All at once: who has to correct a corpus wants to do so in one pass.
@@ -106,6 +114,11 @@ def overlaps(document: Document) -> list[FormatError]:
         if widest is None or span.end > widest.end:
             widest = span
     return found
+
+
+def side_by_side(places: Sequence[Place]) -> bool:
+    """Whether each place ends before the next one begins."""
+    return all(a[1] <= b[0] for a, b in pairwise(places))
 
 
 def shown(span: TextSpan) -> str:
@@ -203,13 +216,17 @@ def _misaligned(text: str, span: TextSpan, tokens: Sequence[Place]) -> str:
 
 
 def _cut(
-    document: Document, places: list[list[Place]], flat: list[Place], spans: list[Span]
+    document: Document,
+    places: list[list[Place]],
+    flat: list[Place],
+    spans: list[Span],
+    document_number: int | None,
 ) -> Iterator[Sentence]:
     """The document's sentences with their tags and texts."""
     text = document.text
     # IOB2, as nothing else is known of a corpus of characters; training converts it.
     tags = None if document.spans is None else from_spans(spans, len(flat), "iob2")
-    done, own = 0, new_document()
+    done = 0
     for number, sentence in enumerate(places):
         # White space belongs to the sentence before it: end to end, the texts are the document.
         begin = sentence[0][0] if number else 0
@@ -222,7 +239,7 @@ def _cut(
             places=tuple((a - begin, b - begin) for a, b in sentence),
             lines=(document.line,) * len(sentence),
             extra=document.extra,
-            document=own,
+            document=document_number,
         )
         done += len(sentence)
 
@@ -250,7 +267,7 @@ def to_document(sentence: Sentence, *, plain: bool, source: str = "") -> Documen
         spans=spans,
         labels=sentence.labels,
         # Words of one multiword token of CoNLL-U share a place: these are no tokens of the text.
-        tokens=places if all(a[1] <= b[0] for a, b in pairwise(places)) else None,
+        tokens=places if side_by_side(places) else None,
         source=source,
         line=sentence.lines[0] if sentence.lines else 1,
         extra=sentence.extra,

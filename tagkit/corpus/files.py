@@ -4,6 +4,7 @@
 `convert_file`.
 """
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tagkit.corpus.convert import Converted, convert_corpus, convert_records
 from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
 from tagkit.corpus.formats.options import Reading, silent, source_of
+from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import STDIN
 from tagkit.corpus.formats.table import target_format
@@ -36,6 +38,8 @@ _OF_TRAINING = frozenset(
         "train_scheme", "bpe_size", "bpe_dropout",
     }
 )  # fmt: skip
+
+_STRETCH = 1 << 16  # characters that are written at a time
 
 
 def read(
@@ -223,8 +227,8 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         require_file_name(output)
         # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == STDIN else place, replace=force) as write:
-            for piece in converted.pieces:
-                write(piece.text)
+            for text in _stretches(converted.pieces, whole=output == STDIN):
+                write(text)
     elif target.name == "brat" and output.endswith(PAIR):
         for file in pair_of(place):
             refuse_input(file, inputs)
@@ -234,6 +238,35 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         refuse_folder_of_input(place, inputs)
         require_new_folder(place)
         write_folder(place, converted.pieces)
+
+
+def _stretches(pieces: Iterable[Piece], *, whole: bool) -> Iterator[str]:
+    """The texts of pieces, many of them at a time: each write to a file is a call of the system.
+
+    Args:
+        pieces: of one file.
+        whole: whether all pieces are taken before the first text is given, on the disk.
+    """
+    if not whole:
+        texts = (piece.text for piece in pieces)
+        while text := "".join(_up_to(_STRETCH, texts)):
+            yield text
+        return
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        for piece in pieces:
+            file.write(piece.text)
+        file.seek(0)
+        while text := file.read(_STRETCH):
+            yield text
+
+
+def _up_to(size: int, texts: Iterator[str]) -> Iterator[str]:
+    """The next texts, until they have `size` characters together."""
+    for text in texts:
+        yield text
+        size -= len(text)
+        if size <= 0:
+            return
 
 
 def data_options(options: dict[str, Any]) -> DataConfig:

@@ -1,32 +1,32 @@
 """What the format that is written cannot hold of a corpus: said in a note, or refused."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from tagkit.corpus.formats.columns.layout import CONLLU
-from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import Format
+from tagkit.corpus.record_facts import RecordFacts
 from tagkit.errors import FormatError
-from tagkit.text.records import Document, Sentence
+from tagkit.text.records import Document
 from tagkit.wording import listed
 
 
-def may_lack_classes(read: Format, items: Sequence[Item]) -> bool:
+def may_lack_classes(read: Format, facts: RecordFacts) -> bool:
     """Whether a text without a class is known to have none of several.
 
     Args:
         read: the format that the texts come from.
-        items: all of them.
+        facts: of all of them.
     """
-    return read.may_lack_classes or any(len(item.labels) > 1 for item in items)
+    return read.may_lack_classes or facts.has_several_classes
 
 
-def require_labels(read: Format, target: Format, items: Sequence[Item], source: str) -> None:
+def require_labels(read: Format, target: Format, facts: RecordFacts, source: str) -> None:
     """Refuse records without the labels that the target needs of each.
 
     Args:
         read: the format that the records come from.
         target: the format that is written.
-        items: all of the records.
+        facts: of all records.
         source: names their file, where a record does not.
 
     Raises:
@@ -34,38 +34,31 @@ def require_labels(read: Format, target: Format, items: Sequence[Item], source: 
             where it needs one of both.
     """
     if target.holds == "classes":
-        if target.may_lack_classes and may_lack_classes(read, items):
+        if target.may_lack_classes and may_lack_classes(read, facts):
             return
-        needs = "a class"
-        bare = (item for item in items if not item.labels)
+        needs, bare = "a class", facts.without_class
     # Without labels such a format holds raw text, which is read to be predicted alone.
-    elif target.holds == "tags" and target.has_classes and _are_classified(read, items):
-        needs = "tags or a class"
-        bare = (item for item in items if not item.labels and not _has_tags(item))
+    elif (
+        target.holds == "tags" and target.has_classes and (read.holds == "classes" or facts.classes)
+    ):
+        needs, bare = "tags or a class", facts.without_labels
     else:
         return
-    for item in bare:
-        line = 1
-        if isinstance(item, Document):
-            source, line = item.source or source, item.line
-        elif item.lines:
-            line = item.lines[0]
-        problem = f"{target.name} needs {needs} for each text, and {read.name} has none here"
-        raise FormatError(source, line, problem)
-
-
-def _are_classified(read: Format, items: Sequence[Item]) -> bool:
-    return read.holds == "classes" or any(item.labels for item in items)
-
-
-def _has_tags(item: Item) -> bool:
-    return (item.spans if isinstance(item, Document) else item.tags) is not None
+    if bare is None:
+        return
+    line = 1
+    if isinstance(bare, Document):
+        source, line = bare.source or source, bare.line
+    elif bare.lines:
+        line = bare.lines[0]
+    problem = f"{target.name} needs {needs} for each text, and {read.name} has none here"
+    raise FormatError(source, line, problem)
 
 
 def note_losses(
     read: Format,
     target: Format,
-    items: Sequence[Item],
+    facts: RecordFacts,
     note: Callable[[str], None],
     *,
     single: bool,
@@ -75,18 +68,17 @@ def note_losses(
     Args:
         read: the format that the records come from.
         target: the format that is written.
-        items: all of the records.
+        facts: of all records.
         note: called with a sentence on each kind of what is left out.
         single: whether the target writes one file, or one pair of files.
     """
     # The id of a sentence is in a comment, and is named as any other value where it is left out.
-    lost = [*_lost_names(target, items, single=single)]
-    marked = any(isinstance(item, Sentence) and (item.document or 0) > 0 for item in items)
+    lost = [*_lost_names(target, facts, single=single)]
     if read.name == CONLLU and target.holds != "text":
         kept = {
             "text": target.holds != "tags",
-            "sent_id": "id" not in lost and any(map(_has_id, items)),
-            "newdoc": target.is_grid and marked,
+            "sent_id": "id" not in lost and facts.has_ids,
+            "newdoc": target.is_grid and facts.has_marks,
         }
         named = listed([name for name, is_kept in kept.items() if is_kept])
         other = f" (except {named})" if named else ""
@@ -94,27 +86,22 @@ def note_losses(
             f"of CoNLL-U, words and tags are taken: other columns and comments{other} are left "
             "out, multiword tokens and empty nodes too"
         )
-    if marked and not target.is_grid:
+    if facts.has_marks and not target.is_grid:
         note(f"{target.name} has no place for marks of documents: they are left out")
     if lost:
         note(f"{target.name} has no place for the values of {listed(lost)}: they are left out")
 
 
-def _lost_names(target: Format, items: Sequence[Item], *, single: bool) -> Iterator[str]:
+def _lost_names(target: Format, facts: RecordFacts, *, single: bool) -> Iterator[str]:
     """Names of what the records have beside their text and annotation that the target drops."""
     if target.keeps_values == "all":
         return
-    for name in dict.fromkeys(name for item in items for name, _ in item.extra):
-        if name != "id" or not _keeps_ids(target, items, single=single):
+    for name in dict.fromkeys(facts.names):
+        if name != "id" or not _keeps_ids(target, facts, single=single):
             yield name
 
 
-def _keeps_ids(target: Format, items: Sequence[Item], *, single: bool) -> bool:
+def _keeps_ids(target: Format, facts: RecordFacts, *, single: bool) -> bool:
     if target.keeps_values != "file names":
         return target.keeps_values == "id"
-    named = (isinstance(each, Document) and each.name for each in items if _has_id(each))
-    return not single and all(named)
-
-
-def _has_id(item: Item) -> bool:
-    return any(name == "id" for name, _ in item.extra)
+    return not single and facts.ids_are_names

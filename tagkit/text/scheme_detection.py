@@ -192,7 +192,7 @@ def scheme_of(
     enough = _is_decided(kinds, named, expected)
     steps = kinds if enough else count_steps(sequences)
     found = scheme_of_steps(
-        steps, path, named, expected, lambda tag: _line_of(tag, sentences), remedy
+        steps, path, named, expected, lambda tag: first_line_of(tag, sentences), remedy
     )
     if not enough:
         return found
@@ -259,7 +259,7 @@ def _odd_tags(odd: frozenset[str], counts: Counter[str]) -> str:
     )
 
 
-def _line_of(tag: str, sentences: Sequence[Sentence]) -> int:
+def first_line_of(tag: str, sentences: Iterable[Sentence]) -> int:
     """Number of the first line that has this tag."""
     lines = (
         sentence.lines[(sentence.tags or ()).index(tag)]

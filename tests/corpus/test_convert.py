@@ -13,7 +13,7 @@ from tagkit.corpus import files
 from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.file_sets import write_folder
 from tagkit.corpus.formats.table import FORMATS, target_format
-from tagkit.errors import DataError, SpanErrors, TagkitError
+from tagkit.errors import DataError, FormatError, SpanErrors, TagkitError
 
 IOB1 = "# x y z\nEU NNP I-ORG\nCup  NN\tI-MISC\r\n\t\n-DOCSTART- -X- O\n\nto\tTO O\n"
 
@@ -469,3 +469,21 @@ def test_classes_in_one_cell_are_noted(tmp_path: Path) -> None:
         "'money,sport', and is read as a class of its own. Write them as several classes of a "
         "text, which jsonl-texts and fastText can hold"
     ]
+
+
+def test_spans_that_fit_no_tokens_are_reported_before_what_cannot_be_written(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    lines = [
+        {"text": "Ada sleeps", "spans": [{"start": 0, "end": 3, "label": "PER"}]},
+        {"text": "-DOCSTART-", "tokens": [{"start": 0, "end": 10}], "spans": []},
+        {"text": "Oslo sleeps", "spans": [{"start": 0, "end": 2, "label": "LOC"}]},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(SpanErrors, match=r"a\.jsonl:3: 'Os' \(LOC 0 2\) does not fall on token"):
+        files.convert(path, "-", to="columns")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines[:2]), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"a\.jsonl:2: columns cannot hold -DOCSTART- as a word"):
+        files.convert(path, "-", to="columns")
+    assert capfdbinary.readouterr().out == b""

@@ -1,14 +1,13 @@
 """Words of any length: bounded memory, the same answers up to the bound; models keep their rule."""
 
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiny
 import torch
+from peaks import peak_mb
 from redigesting import redigest
 from runs import StopAt
 from vocabularies import NO_FEATURES
@@ -118,23 +117,9 @@ def test_a_run_that_began_with_another_default_goes_on_with_it(
     assert found.data.tokenizer == "blanks"
 
 
-PROGRAM = (
-    "import resource, sys\n"
-    "from tagkit.cli.main import main\n"
-    "try:\n    main()\n"
-    "finally:\n"
-    "    sys.stderr.write('\\n' + str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))"
-)
-
-
-def peak_mb(folder: Path, path: Path, kind: str) -> float:
-    arguments = ["predict", str(folder), str(path), "-o", str(path) + ".out", "--input-format",
-                 kind, "--threads=1"]  # fmt: skip
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        capture_output=True, text=True, check=True, timeout=300,
-    )  # fmt: skip
-    return int(ended.stderr.splitlines()[-1]) / (2**20 if sys.platform == "darwin" else 2**10)
+def peak_of(folder: Path, path: Path, kind: str) -> float:
+    return peak_mb("predict", str(folder), str(path), "-o", f"{path}.out", "--input-format", kind,
+                   "--threads=1")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -148,6 +133,6 @@ def test_memory_of_prediction_does_not_grow_with_a_words_length(
         word = "a" * length
         lines = f"Fly\nto\n{word}\n\n" if kind == "columns" else f"Fly to {word}.\n"
         path.write_text(lines, encoding="utf-8")
-        peaks[length] = peak_mb(folder, path, kind)
+        peaks[length] = peak_of(folder, path, kind)
         assert word in Path(f"{path}.out").read_text(encoding="utf-8")
     assert peaks[3_000_000] - peaks[10] < 60  # a few copies of the text; the network had 6,000
