@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
@@ -86,9 +86,10 @@ def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
     pending: tuple[int, _Unit, str, list[int]] | None = None  # its line, the numbers of its words
     words: list[str] = []
     for place, line in enumerate(block.lines):
-        cells = split_line(line, tabs)
         if place in rows:
-            form, misc = cells[1], cells[9]
+            # Ten columns, as the reader has seen: those that are not wanted are not looked at.
+            cells = line.split("\t") if tabs else split_line(line, tabs)
+            form, misc = cells[1].strip(BLANK), cells[9].strip(BLANK)
             if pending is None:
                 yield _Unit(form, (form,), misc)
                 continue
@@ -100,7 +101,7 @@ def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
             if not numbers:
                 yield replace(unit, words=tuple(words))
                 pending = None
-        elif len(cells) == 10 and "-" in cells[0] and is_conllu_id(cells[0]):
+        elif not line.startswith("#") and _is_range(cells := split_line(line, tabs)):
             first, _, end = cells[0].partition("-")
             # No more numbers than the sentence has words: the end of a range is whatever a file
             # says, and 1-999999999 must not fill the memory.
@@ -118,18 +119,23 @@ def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
         raise FormatError(source, block.first_line + place, problem)
 
 
+def _is_range(cells: Sequence[str]) -> bool:
+    return len(cells) == 10 and "-" in cells[0] and is_conllu_id(cells[0])
+
+
 def _in_text(text: str, units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]] | None:
     """The units' places in a text that is known; None where the text does not match them."""
     places: list[tuple[int, int]] = []
     at = 0
     for unit in units:
+        form = unit.form
         # A form may begin with white space itself: numbers such as "1 000" do in some treebanks.
-        while at < len(text) and text[at].isspace() and not text.startswith(unit.form, at):
+        while not text.startswith(form, at):
+            if at >= len(text) or not text[at].isspace():
+                return None
             at += 1
-        if not text.startswith(unit.form, at):
-            return None
         places += _places(unit, at)
-        at += len(unit.form)
+        at += len(form)
     return text, places
 
 
@@ -150,15 +156,15 @@ def _laid_out(units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]]:
     return "".join(parts), places
 
 
-def _places(unit: _Unit, start: int) -> Iterator[tuple[int, int]]:
+def _places(unit: _Unit, start: int) -> list[tuple[int, int]]:
     """The place of each word of a unit that begins at `start`."""
-    # "du" is not "de" + "le": where the words are not in the text, they share its place.
-    if "".join(unit.words) != unit.form:
-        yield from ((start, start + len(unit.form)) for _ in unit.words)
-        return
-    for word in unit.words:
-        yield start, start + len(word)
-        start += len(word)
+    # "du" is not "de" + "le": where the words are not in the text, they share its place. So does a
+    # single word.
+    if len(unit.words) == 1 or "".join(unit.words) != unit.form:
+        return [(start, start + len(unit.form))] * len(unit.words)
+    lengths = map(len, unit.words)
+    ends = [*accumulate(lengths, initial=start)]
+    return [*pairwise(ends)]
 
 
 def _unescape(text: str) -> str:
