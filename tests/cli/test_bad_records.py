@@ -32,7 +32,8 @@ def export(folder: Path, count: int, bad_every: int) -> Path:
 
 
 # Worker processes take seconds to start.
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_bad_records_are_skipped_and_listed_and_all_others_are_answered(
     tagkit: Program, model: Path, tmp_path: Path, workers: int
 ) -> None:

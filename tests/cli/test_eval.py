@@ -301,8 +301,8 @@ def test_a_column_of_files_that_are_no_tables_of_texts_is_refused(
 ) -> None:
     texts = tmp_path / "texts.jsonl"
     texts.write_text('{"text": "a b", "label": "x"}\n{"text": "c", "label": "y"}\n' * 9, "utf-8")
-    for option in ("data.text_column", "data.label_column"):
-        given = ["--task", "classify", "--set", f"{option}=mood", "-o", tmp_path / "m"]
+    for option in ("--text-column", "--label-column"):
+        given = ["--task", "classify", option, "mood", "-o", tmp_path / "m"]
         ended = tagkit("train", "--train", texts, *given)
         assert (ended.code, ended.out) == (1, "")
         assert ended.err.endswith(f": {option} is for TSV and CSV\n"), ended.err

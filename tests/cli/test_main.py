@@ -151,10 +151,16 @@ def test_commands_have_the_names_that_other_toolkits_give_them(
         # One process for all: what none of them together imports, none of them does.
         (["convert test.conll test.jsonl --to jsonl-spans --force", "check test.conll",
           "eval --gold test.conll --pred test.conll"], ["torch", "seqeval"]),
-        (["predict model test.conll", "eval model test.conll"],
-         ["accelerate", "sklearn", "seqeval"]),
-        (["train --train train.conll --dev dev.conll -o lean --set train.max_epochs=2"],
-         ["accelerate", "matplotlib", "seqeval", "sklearn", "sympy", "torch._dynamo"]),
+        pytest.param(
+            ["predict model test.conll", "eval model test.conll"],
+            ["accelerate", "sklearn", "seqeval"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ["train --train train.conll --dev dev.conll -o lean --set train.max_epochs=2"],
+            ["accelerate", "matplotlib", "seqeval", "sklearn", "sympy", "torch._dynamo"],
+            marks=pytest.mark.slow,
+        ),
     ],
 )  # fmt: skip
 def test_commands_import_no_more_than_they_need(

@@ -63,29 +63,21 @@ SPAWN = "from multiprocessing import util; call, util.spawnv_passfds = util.spaw
 TO_JSON = "from tagkit.text import json_text; call, json_text.to_json = json_text.to_json, end"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="wants signals of POSIX")
 @pytest.mark.parametrize(
     ("command", "replace", "number"),
     [
         ("info model --json", TO_JSON, "SIGTERM"),
-        pytest.param("info model --json", TO_JSON, "SIGHUP", marks=pytest.mark.slow),
-        pytest.param("eval model test.conll --json", TO_JSON, "SIGTERM", marks=pytest.mark.slow),
-        pytest.param("eval model test.conll --json", TO_JSON, "SIGHUP", marks=pytest.mark.slow),
-        pytest.param(
-            "benchmark model test.conll --rounds 1 --json", TO_JSON, "SIGTERM",
-            marks=pytest.mark.slow,
-        ),
+        ("info model --json", TO_JSON, "SIGHUP"),
+        ("eval model test.conll --json", TO_JSON, "SIGTERM"),
+        ("eval model test.conll --json", TO_JSON, "SIGHUP"),
+        ("benchmark model test.conll --rounds 1 --json", TO_JSON, "SIGTERM"),
         # While the first worker is being started.
-        pytest.param(
-            "predict model test.conll -o tagged --workers 2", SPAWN, "SIGTERM",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "predict model test.conll -o tagged --workers 2", SPAWN, "SIGHUP",
-            marks=pytest.mark.slow,
-        ),
+        ("predict model test.conll -o tagged --workers 2", SPAWN, "SIGTERM"),
+        ("predict model test.conll -o tagged --workers 2", SPAWN, "SIGHUP"),
     ],
-)  # fmt: skip
+)
 def test_a_signal_in_the_midst_of_a_command_is_one_line_and_its_status(
     model: Path, command: str, replace: str, number: str
 ) -> None:

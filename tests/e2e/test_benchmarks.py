@@ -16,7 +16,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from marks import mostly_slow
 
 from tagkit.config import load_config
 from tagkit.config.loading import with_options
@@ -47,18 +46,16 @@ def test_what_a_script_imports_from_tagkit_is_there(path: Path) -> None:
                 assert hasattr(module, name.name), f"{path.name}:{node.lineno}: {name.name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size", "train", "dev", "test"),
-    mostly_slow(  # tags, and classes
-        [
-            ("atis", "200", 200, 500, 893),
-            ("trec", "100", 100, 500, 500),
-            ("conll2003", "50", 50, 500, 1000),
-            ("wnut17", "all", 3394, 500, 509),
-            ("gdt", "400", 400, 201, 202),
-        ],
-        always=2,
-    ),
+    [
+        ("atis", "200", 200, 500, 893),
+        ("trec", "100", 100, 500, 500),
+        ("conll2003", "50", 50, 500, 1000),
+        ("wnut17", "all", 3394, 500, 509),
+        ("gdt", "400", 400, 201, 202),
+    ],
 )
 def test_a_subset_of_a_corpus_is_read_as_it_was_written(
     name: str, size: str, train: int, dev: int, test: int,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import tiny
-from marks import mostly_slow
 
 PROGRAM = "from tagkit.cli.main import main; main()"
 MINE = {
@@ -25,11 +24,12 @@ def command(folder: Path, *words: str) -> list[str]:
             "--dev", str(folder / "dev.conll"), *options, *words[1:]]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("output", "force"),
-    mostly_slow([(".", ["--force"]), ("", []), (".", []), ("", ["--force"])], always=1),
+    [(".", ["--force"]), ("", []), (".", []), ("", ["--force"])],
 )
-@pytest.mark.parametrize("name", ["train", pytest.param("tune", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["train", "tune"])
 def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(
     tmp_path: Path, output: str, force: list[str], name: str
 ) -> None:

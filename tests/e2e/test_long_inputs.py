@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from marks import mostly_slow
 from read_files import items_of, refusal
 
 from tagkit.corpus.formats.table import FORMATS
@@ -73,7 +72,8 @@ def test_a_quote_that_is_not_closed_does_not_take_the_whole_file(tmp_path: Path,
     )
 
 
-@pytest.mark.parametrize("name", mostly_slow(["columns", "csv", "auto", "jsonl", "tsv"], always=1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["columns", "csv", "auto", "jsonl", "tsv"])
 def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:

@@ -10,7 +10,6 @@ from typing import Literal
 import pytest
 import tiny
 from capitals import CapitalsTask, capitals
-from marks import mostly_slow
 from typer.testing import CliRunner
 
 import tagkit
@@ -74,7 +73,8 @@ def test_it_learns_and_its_report_has_its_own_headline(whole: Trained) -> None:
     assert json.loads(lines[-1])["dev_scores"] == {"exact": whole.epochs[-1].score}
 
 
-@pytest.mark.parametrize("steps", mostly_slow([5, 13], always=1))
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [5, 13])
 def test_it_resumes_bit_for_bit_with_what_it_carries_from_step_to_step(
     whole: Trained, tmp_path: Path, steps: int
 ) -> None:

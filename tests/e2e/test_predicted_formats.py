@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import tiny
 from kinds import BOTH, CLASSES, TAGS
-from marks import mostly_slow
 from program import SMALL, Program
 
 from tagkit.config import DataConfig
@@ -153,13 +152,9 @@ INPUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "source"),
-    [
-        case
-        for kind, names in INPUTS.items()
-        for case in mostly_slow(((kind, name) for name in names), always=1)
-    ],
+    ("kind", "source"), [(kind, name) for kind, names in INPUTS.items() for name in names]
 )
 def test_predictions_in_every_format_score_as_the_model_does(
     models: dict[str, Trained], kind: str, source: str, tmp_path: Path

@@ -295,10 +295,8 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
         train(settings(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("every", "stops"),
-    mostly_slow([("10m", 10), ("6", 12), ("6", 10), ("6", 14)], always=1),
-)  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize(("every", "stops"), [("10m", 10), ("6", 12), ("6", 10), ("6", 14)])
 def test_where_a_run_was_stopped_makes_no_difference_to_what_it_goes_back_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: str, stops: int
 ) -> None:

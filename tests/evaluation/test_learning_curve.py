@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from marks import mostly_slow
 
 from tagkit.errors import DataError
 from tagkit.evaluation.learning_curve import (
@@ -93,7 +92,8 @@ def test_the_probabilities_of_laws_are_those_of_integrating_over_level_and_devia
 COVERAGE = [(0.02, 1), (0.01, 1), (0.02, 3), (0.04, 1), (0.04, 3)]
 
 
-@pytest.mark.parametrize(("noise", "seeds"), mostly_slow(COVERAGE, always=1))
+@pytest.mark.slow
+@pytest.mark.parametrize(("noise", "seeds"), COVERAGE)
 def test_nine_in_ten_intervals_hold_the_score_of_twice_the_data(noise: float, seeds: int) -> None:
     rng = np.random.default_rng(3)
     inside, widths, count = 0, [], 60

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import tiny
-from marks import mostly_slow
 from runs import Faulty, StopAt, settings
 
 from tagkit.corpus.dataset import Split
@@ -168,7 +167,8 @@ def steady(clock: Clock, rates: list[float], monkeypatch: pytest.MonkeyPatch) ->
     return clock
 
 
-@pytest.mark.parametrize("schedule", mostly_slow(["linear", "cosine"], always=1))
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
 def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
     tmp_path: Path, rates: list[float], steady: Clock, schedule: str
 ) -> None:

@@ -179,20 +179,18 @@ def test_a_head_knows_the_step_of_the_run_whatever_its_batches(
     assert {head.sampling.probability(head.step) for head in heads} == {0.25}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
-    mostly_slow(  # what each option does is proved where it belongs
-        [
-            ["encoder.merge=product", "head.constrain=train"],
-            ["encoder.bidirectional=false", *tiny.WITHOUT_CHARACTERS],
-            ["data.train_scheme=bilou", "train.batch_tokens=60", "train.schedule=cosine"],
-            ["encoder.merge=sum", "encoder.layers=2"],
-            ["data.train_scheme=iob2", "train.schedule=plateau", "embeddings.lowercase=false"],
-            ["encoder.locked_dropout=0.2", "encoder.word_dropout=0.1", "train.average_decay=0"],
-            ["embeddings.min_count=2", "embeddings.char_dropout=0.1", "train.warmup_steps=10"],
-        ],
-        always=1,
-    ),
+    [  # what each option does is proved where it belongs
+        ["encoder.merge=product", "head.constrain=train"],
+        ["encoder.bidirectional=false", *tiny.WITHOUT_CHARACTERS],
+        ["data.train_scheme=bilou", "train.batch_tokens=60", "train.schedule=cosine"],
+        ["encoder.merge=sum", "encoder.layers=2"],
+        ["data.train_scheme=iob2", "train.schedule=plateau", "embeddings.lowercase=false"],
+        ["encoder.locked_dropout=0.2", "encoder.word_dropout=0.1", "train.average_decay=0"],
+        ["embeddings.min_count=2", "embeddings.char_dropout=0.1", "train.warmup_steps=10"],
+    ],
     ids=lambda overrides: " ".join(overrides),
 )
 def test_the_options_can_be_combined(tmp_path: Path, overrides: list[str]) -> None:
