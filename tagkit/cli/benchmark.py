@@ -4,7 +4,18 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Model, Threads
+from tagkit.cli.options import (
+    Device,
+    Encoding,
+    InputFormat,
+    LabelColumn,
+    Model,
+    TagColumn,
+    TextColumn,
+    Threads,
+    TokenColumn,
+    corpus_options,
+)
 from tagkit.text.json_text import to_json
 
 # \b keeps click from joining the lines.
@@ -15,9 +26,15 @@ Example:
 
 
 def benchmark_command(
+    context: typer.Context,
     model: Model,
     file: Annotated[str, typer.Argument(help="Corpus with gold tags or classes.", metavar="FILE")],
+    # How the corpus is read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
     encoding: Encoding = None,
     rounds: Annotated[
         int,
@@ -42,13 +59,19 @@ def benchmark_command(
     from tagkit.inference.benchmark import measure
     from tagkit.models.device import set_threads
 
-    data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
+    data = load_config(flags=corpus_options(context)).data
     options = ["--device", device, "--encoding", data.encoding, "--input-format", data.format]
+    # `predict`, which is measured too, reads tokens or texts alone.
+    columns = []
+    for flag, column in (("--token-column", token_column), ("--text-column", text_column)):
+        columns += [] if column is None else [flag, column]
     each = set_threads(threads)
     with rereadable(file) as path:  # a copy of standard input, which each command reads again
         speed = measure(model, path, data, device=device, rounds=rounds, note=note)
         note("start-up ...")
-        measured = measure_commands(speed, model, path, options, threads=each, rounds=rounds)
+        measured = measure_commands(
+            speed, model, [path, *columns], options, threads=each, rounds=rounds
+        )
     if as_json:
         typer.echo(to_json(measured.to_dict()))
     else:

@@ -56,15 +56,22 @@ class Measured:
 
 
 def measure_commands(
-    speed: "ModelSpeed", model: Path, corpus: str, options: list[str], *, threads: int, rounds: int
+    speed: "ModelSpeed",
+    model: Path,
+    corpus: list[str],
+    options: list[str],
+    *,
+    threads: int,
+    rounds: int,
 ) -> Measured:
     """Measure `tagkit predict`, and add it to the figures of the model.
 
     Args:
         speed: the figures of the model.
         model: its folder.
-        corpus: path of a file that can be read several times.
-        options: how the corpus is read, and `--device`, as arguments.
+        corpus: path of a file that can be read several times, and which columns are read, as
+            arguments.
+        options: how files are read, and `--device`, as arguments.
         threads: of torch.
         rounds: measurements of each figure, whose median is reported.
 
@@ -76,7 +83,7 @@ def measure_commands(
     # The part of the start-up that is not ours, to compare with.
     torch_s = _seconds([sys.executable, "-c", "import torch"], rounds)
     startup_s = _seconds([*predict, "-", *options], rounds) if speed.reads_text else None
-    command_s = _seconds([*predict, corpus, *options], rounds)
+    command_s = _seconds([*predict, *corpus, *options], rounds)
     return Measured(
         tokens=speed.tokens,
         sentences=speed.sentences,

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tagkit.cli.completion import complete_output_format, output_formats
-from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
+from tagkit.cli.options import (
+    Device,
+    Encoding,
+    InputFormat,
+    Model,
+    Precision,
+    Quiet,
+    TextColumn,
+    Threads,
+    TokenColumn,
+    corpus_options,
+)
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
 
 if TYPE_CHECKING:  # their modules import torch, or rich
@@ -46,6 +57,7 @@ Examples:
 
 
 def predict_command(
+    context: typer.Context,
     model: Model,
     files: Annotated[
         list[str] | None,
@@ -62,7 +74,10 @@ def predict_command(
             show_default="-",
         ),
     ] = None,
+    # How the inputs are read: `corpus_options` takes these from the context.
     input_format: InputFormat = None,
+    token_column: TokenColumn = None,
+    text_column: TextColumn = None,
     output_format: Annotated[
         str,
         typer.Option(
@@ -183,7 +198,8 @@ def predict_command(
     from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
 
-    data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
+    data = load_config(flags=corpus_options(context)).data
+    named = {"token_column": data.token_column, "text_column": data.text_column}
     skips = on_bad_record == "skip"
     options = AnswerOptions(
         output_format, confidence, top, threshold, batch_size, max_length, checked=skips,
@@ -222,6 +238,7 @@ def predict_command(
             progress=shown.add if shown else lambda *_: None,
             on_bad_record=skipped.add if skips else None,
             on_removed=removed.merge,
+            columns={option: value for option, value in named.items() if value is not None},
         )
 
         def started(path: str, size: int) -> str:

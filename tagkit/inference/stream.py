@@ -7,10 +7,11 @@ does not deadlock.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from tagkit.config import Config
+from tagkit.config import Config, DataConfig
+from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import Layout, begins_document, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.options import Reading
@@ -43,6 +44,8 @@ class StreamOptions:
             is then left out; where it is None, the first such error is raised, after the output
             of all records before it.
         on_removed: called with the counts of what each piece is without, as it is too improbable.
+        columns: options of [data] that name columns of the inputs; those that are not here are
+            those of training.
     """
 
     input_format: str
@@ -52,6 +55,7 @@ class StreamOptions:
     progress: Callable[[int, int], None]
     on_bad_record: Callable[[FormatError], None] | None = None
     on_removed: Callable[[Mapping[str, tuple[int, int]]], None] = lambda _: None
+    columns: Mapping[str, int | str] = field(default_factory=dict)
 
 
 class Workers(Protocol):
@@ -83,6 +87,10 @@ def annotate_file(
     source = Source(path, options.encoding, config.data.max_line_chars)
     found = find_format(source, options.input_format, raw=True, texts=not style.gives.tags)
     format = found.format
+    columns = dict(options.columns)
+    refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
+    data = config.data.model_copy(update=columns)
+    config = config.model_copy(update={"data": data})
     # Not for an empty input, and without waiting for the first line of a pipe.
     if found.note and (source.is_folder() or source.beginning(waiting=False)):
         options.note(found.note)

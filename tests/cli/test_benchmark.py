@@ -27,3 +27,18 @@ def test_benchmark_tells_speed_latency_memory_and_what_fewer_bits_cost(
     assert 0 < found["model_mb"] < 1
     refused = tagkit("benchmark", model, home / "none.conll")
     assert (refused.code, refused.err) == (1, f"error: {home}/none.conll: no such file\n")
+
+
+@pytest.mark.slow
+def test_the_columns_of_a_table_are_named_as_elsewhere(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("id;body;kind\n1;hello there , Ada .;greet\n2;goodbye now;leave\n", "utf-8")
+    columns = ["--text-column", "body", "--label-column", "kind"]
+    ended = tagkit("benchmark", intents / "model", table, "--rounds", "1", "--json", *columns)
+    found = json.loads(ended.out)
+    assert found["sentences"] == 2
+    assert found["command_s"] > 0
+    score = json.loads(tagkit("eval", intents / "model", table, "--json", *columns).out)
+    assert found["speeds"][0]["score"] == score["accuracy"]

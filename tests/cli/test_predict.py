@@ -525,6 +525,43 @@ def test_json_of_conllu_has_the_text_of_its_comment_and_its_id(
     assert third["text"] == "Oslo !"
 
 
+def test_the_column_of_texts_is_that_which_is_named(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("id;text;body\n1;bring me tea;hello there\n2;hi you;goodbye now\n", "utf-8")
+    answers = {"text": "order\ngreet\n", "body": "greet\nleave\n", "-1": "greet\nleave\n"}
+    for name, answer in answers.items():
+        ended = tagkit("predict", intents / "model", table, "--text-column", name)
+        assert (ended.code, ended.out) == (0, answer)
+    ended = tagkit("predict", intents / "model", table, "--text-column", "mail")
+    assert ended.code == 1
+    assert ended.err.endswith(
+        "t.csv:1: --text-column = 'mail': expected one of the header's columns, found none of this "
+        "name in 'id, text, body'\n"
+    )
+
+
+def test_the_column_of_tokens_is_that_which_is_named(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    columns = tmp_path / "t.conll"
+    columns.write_text("1\tAda\n2\tvisits\n3\tRome\n4\t.\n\n", "utf-8")
+    for number in ("1", "-1"):
+        ended = tagkit("predict", model, columns, "--token-column", number)
+        assert ended.out == "1\tAda\tB-PER\n2\tvisits\tO\n3\tRome\tB-LOC\n4\t.\tO\n\n"
+
+
+@pytest.mark.parametrize("flag", ["--text-column", "--token-column"])
+def test_a_column_that_an_input_does_not_have_is_refused(
+    tagkit: Program, intents: Path, flag: str
+) -> None:
+    ended = tagkit("predict", intents / "model", flag, "1", stdin=b"hello there\nhi\n")
+    what = "TSV and CSV" if flag == "--text-column" else "column files and CoNLL-U"
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith(f"(read as text): {flag} is for {what}\n")
+
+
 def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, intents: Path) -> None:
     stdin = b'id,text,label\n7,"hello there, Ada .",x\n8,goodbye now,y\n'
     for format, expected in (

@@ -77,10 +77,10 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
             alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
             reading.note(Message(alone, Setting("data.header", "yes")))
     try:
-        text = _named(data.text_column, "text_column", first, header)
+        text = _named(data.text_column, Setting("data.text_column"), first, header)
         label, problem = None, None
         try:
-            label = _named(data.label_column, "label_column", first, header)
+            label = _named(data.label_column, Setting("data.label_column"), first, header)
         except ValueError as error:  # new texts need no labels
             problem = error
         if header:
@@ -186,7 +186,9 @@ def plain_name(name: str) -> str:
     return name.strip(" ").lower()
 
 
-def _named(column: Column | None, option: str, first: Sequence[str], header: bool) -> int | None:
+def _named(
+    column: Column | None, option: Setting, first: Sequence[str], header: bool
+) -> int | None:
     """Index of a column that the configuration names.
 
     Raises:
@@ -195,22 +197,29 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
     width = len(first)
     if isinstance(column, int):
         if not -width <= column < width:
-            raise ValueError(f"data.{option} = {column}: expected -{width} to {width - 1}, as the "
-                             f"file has {plural(width, 'column')}")  # fmt: skip
+            raise ValueError(
+                Message(
+                    option,
+                    f" = {column}: expected -{width} to {width - 1}, as the file has "
+                    f"{plural(width, 'column')}",
+                )
+            )
         return column % width
     if column is None:
         return None
     if not header:
-        raise ValueError(
-            f"data.{option} = {quoted(column)}: expected a number, as data.header is 'no'"
-        )
+        problem = f" = {quoted(column)}: expected a number, as data.header is 'no'"
+        raise ValueError(Message(option, problem))
     # As written first: a header may have both "Label" and "label".
     found = [i for i, name in enumerate(first) if name == column]
     found = found or [i for i, name in enumerate(first) if plain_name(name) == plain_name(column)]
     if len(found) != 1:
         how = "several of this name" if found else "none of this name"
-        raise ValueError(f"data.{option} = {quoted(column)}: expected one of the header's "
-                         f"columns, found {how} in {quoted(', '.join(first), 400)}")  # fmt: skip
+        problem = (
+            f" = {quoted(column)}: expected one of the header's columns, found {how} in "
+            f"{quoted(', '.join(first), 400)}"
+        )
+        raise ValueError(Message(option, problem))
     return found[0]
 
 
