@@ -29,7 +29,7 @@ from tagkit.storage.places import (
     require_place,
 )
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import clipped
+from tagkit.wording import clipped, reason
 
 # Options of [data] that say what is learnt from a corpus, not how it is read.
 _OF_TRAINING = frozenset(
@@ -252,12 +252,19 @@ def _stretches(pieces: Iterable[Piece], *, whole: bool) -> Iterator[str]:
         while text := "".join(_up_to(_STRETCH, texts)):
             yield text
         return
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        for piece in pieces:
-            file.write(piece.text)
-        file.seek(0)
-        while text := file.read(_STRETCH):
-            yield text
+    options: Any = {"encoding": "utf-8", "errors": "surrogatepass", "newline": ""}
+    try:
+        with tempfile.TemporaryFile("w+", **options) as file:
+            for piece in pieces:
+                file.write(piece.text)
+            file.seek(0)
+            while text := file.read(_STRETCH):
+                yield text
+    except OSError as error:  # of the file: what cannot be read of a corpus is a DataError
+        raise DataError(
+            f"{tempfile.gettempdir()}: cannot be written: {reason(error)}. The output is held "
+            "there until it is complete; free some space, or name another folder in TMPDIR"
+        ) from None
 
 
 def _up_to(size: int, texts: Iterator[str]) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from program import Program, small
@@ -141,3 +143,23 @@ def test_a_packed_output_is_the_same_bytes_each_time(
     first, second = ((tmp_path / name).read_bytes() for name in ("a.conll.gz", "b.conll.gz"))
     assert first == second
     assert gzip.decompress(first) == Path("test.conll").read_bytes()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("sentences", [1, 2000])  # noticed at the end, and before
+def test_where_the_output_cannot_be_held_its_folder_is_named(
+    tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentences: int
+) -> None:
+    corpus = tmp_path / "a.conll"
+    corpus.write_text("Oslo\tB-LOC\n\n" * sentences, encoding="utf-8")
+
+    def full(*_: object, **options: Any) -> Any:
+        return open("/dev/full", "r+", **options)
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    ended = tagkit("convert", corpus, "-", "--to", "jsonl-tokens")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith(
+        f"error: {tempfile.gettempdir()}: cannot be written: No space left on device. The output "
+        "is held there until it is complete; free some space, or name another folder in TMPDIR\n"
+    )
