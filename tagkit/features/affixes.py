@@ -72,7 +72,9 @@ class _Kinds(dict[int, str]):
 
 
 _KINDS = _Kinds()
-_REPEATED = re.compile(r"(.)\1{2,}", re.DOTALL)  # any character three times or more
+# Any character three times or more. Possessive: a greedy repeat remembers every step that it could
+# go back to, some 80 bytes a character.
+_REPEATED = re.compile(r"(.)\1{2,}+", re.DOTALL)
 
 
 def frequent_affixes(words: Iterable[str]) -> tuple[str, ...]:

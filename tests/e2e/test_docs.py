@@ -43,7 +43,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "data").symlink_to(ROOT / "data")
     (folder / "tagkit.toml").write_text((ROOT / "tagkit.toml").read_text("utf-8"), "utf-8")
     small = ["train.max_epochs=1", "train.threads=1", "encoder.hidden=16"]
-    small += ["data.train_sentences=200", "train.batch_size=4", "train.lr=0.01"]
+    small += ["data.train_sentences=600", "train.batch_size=4", "train.lr=0.01"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for path in ("tagkit.toml", "data/travel/classify.toml"):

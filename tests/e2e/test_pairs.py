@@ -2,12 +2,11 @@
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from marks import mostly_slow
+from peaks import peak_mb
 from program import Program
 from runs import whole_and_stopped
 
@@ -141,25 +140,12 @@ def test_a_stopped_run_ends_with_the_same_weights_and_a_saved_model_answers_the_
 
 def test_prediction_takes_constant_memory(folder: Path) -> None:
     lines = "".join(f"old {who}\n" for who in FOOD) * 20
-    script = """
-import resource
-from tagkit.cli.main import main
-try:
-    main()
-except SystemExit:
-    pass
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
     peaks = []
     for times in (1, 200):
         source = folder / "many.txt"
         source.write_text(lines * times)
         output = folder / "many.tsv"
-        run = subprocess.run(
-            [sys.executable, "-c", script, "predict", folder / "model", source, "-o", output],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        peaks.append(int(run.stdout.splitlines()[-1]))
+        peaks.append(peak_mb("predict", folder / "model", source, "-o", output))
         assert output.read_text().count("\n") == 60 * times
         assert output.read_text().startswith("old cats\tcats eat fish\nold cows\tcows eat grass\n")
-    assert peaks[1] < peaks[0] + 40_000  # kilobytes
+    assert peaks[1] < peaks[0] + 40

@@ -1,8 +1,6 @@
 """Files -> tagged lines: windows, order, memory, and what is text or columns."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
+from peaks import peak_mb
 
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.errors import DataError, FormatError
@@ -194,25 +193,13 @@ def test_a_model_with_feature_columns_asks_for_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_input(predictor: Predictor, tmp_path: Path) -> None:
-    program = (
-        "import resource, sys\n"
-        "from tagkit.cli.main import main\n"
-        "try:\n    main()\n"
-        "finally:\n"
-        "    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))"
-    )
-    model = predictor.config.output.dir
     peaks = []
     for count in (20_000, 100_000):
         path = tmp_path / f"{count}.txt"
         path.write_text("Ada Miller visits Cape Town and Rome.\n" * count, encoding="utf-8")
-        arguments = ["predict", model, str(path), "-o", str(tmp_path / "out"), "--threads=1",
-                     "--input-format=text"]  # fmt: skip
-        ended = subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            capture_output=True, text=True, check=True, timeout=600,
-        )  # fmt: skip
-        peaks.append(int(ended.stderr))
+        model, out = predictor.config.output.dir, tmp_path / "out"
+        options = ("--threads=1", "--input-format=text")
+        peaks.append(peak_mb("predict", model, path, "-o", out, *options))
     assert peaks[1] < 1.1 * peaks[0]
 
 
