@@ -108,10 +108,10 @@ def count_steps(sequences: Iterable[Sequence[str]]) -> Counter[Step]:
     A corpus has millions of steps and some hundred distinct ones, so every question about schemes
     is asked of these counts.
     """
-    return Counter(_steps_in(sequences))
+    return Counter(steps_in(sequences))
 
 
-def _steps_in(sequences: Iterable[Sequence[str]]) -> Iterator[Step]:
+def steps_in(sequences: Iterable[Sequence[str]]) -> Iterator[Step]:
     """The steps of all sequences, one after the other, in C."""
     # All sentences in one row, with an O between two of them.
     row = chain.from_iterable(chain.from_iterable(zip(sequences, repeat((OUTSIDE,)), strict=False)))

@@ -174,6 +174,18 @@ def stretches(tags: Sequence[str]) -> list[Stretch]:
     return found
 
 
+def begun_span(before: str, after: str) -> str | None:
+    """The label of the span that `to_spans` begins at tag `after`, behind `before`; None for none.
+
+    The edge of a sentence is an O. So steps that were counted tell how many spans there are.
+    """
+    (last, last_label), (prefix, label) = _parts(before), _parts(after)
+    if prefix == OUTSIDE:
+        return None
+    begins = last == OUTSIDE or last in "ES" or prefix in "BS" or label != last_label
+    return label if begins else None
+
+
 def from_spans(spans: Iterable[Span], length: int, scheme: str) -> tuple[str, ...]:
     """Tags of a sentence of `length` words in one of the span schemes.
 

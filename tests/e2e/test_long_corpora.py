@@ -8,7 +8,7 @@ from peaks import peak_mb
 
 TAGS = "Ada\tN\tB-PER\nmet\tV\tO\nBen\tN\tB-PER\n.\tZ\tO\n\n"
 CONLLU = "".join(
-    f"{number}\t{word}\t_\tNOUN" + "\t_" * 6 + "\n"
+    f"{number}\t{word}\t_\t{'VERB' if word == 'met' else 'NOUN'}" + "\t_" * 6 + "\n"
     for number, word in enumerate(("Ada", "met", "Ben", "."), 1)
 )
 SPANS = {"text": "Ada met Ben.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}
@@ -32,6 +32,8 @@ TARGETS = {
     "fasttext": "tsv",
     "text": "jsonl-tokens",
 }
+# Texts that `check` has to tokenise are tokenised once, and held.
+CHECKED = [name for name in SAMPLES if name != "jsonl-spans"]
 LINES = 3_000  # records of the shorter file; the longer one has ten times as many
 
 
@@ -49,3 +51,17 @@ def test_memory_of_convert_does_not_grow_with_the_number_of_lines(
         peaks.append(peak_mb("convert", str(path), str(out), *arguments))
         assert out.stat().st_size > LINES * times * 10
     assert peaks[1] - peaks[0] < 5  # held, 27,000 more records have 10 MB or more
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKED)
+def test_memory_of_check_does_not_grow_with_the_number_of_lines(tmp_path: Path, name: str) -> None:
+    peaks = []
+    for times in (1, 10):
+        path = tmp_path / f"in-{times}"
+        header = "label,text\n" if name == "csv" else ""
+        path.write_text(header + SAMPLES[name] * (LINES * times), encoding="utf-8")
+        peaks.append(peak_mb("check", str(path), "--input-format", name))
+    # The lines of repeated sentences, all of which the report names, have 3 to 8 MB; held, 27,000
+    # more records have 15 MB or more.
+    assert peaks[1] - peaks[0] < 10

@@ -14,6 +14,7 @@ from tagkit.text.schemes import (
     PREFIXES,
     SPAN_SCHEMES,
     SYNONYMS,
+    begun_span,
     convert,
     from_spans,
     is_span_tag,
@@ -114,6 +115,15 @@ def test_spans_of_all_short_sequences_are_the_chunks_of_conlleval() -> None:
         for sequence in product(tags, repeat=length):
             found = [(span.start, span.end, span.label) for span in to_spans(sequence)]
             assert found == conlleval.chunks(sequence), sequence
+
+
+def test_steps_tell_how_many_spans_of_each_label_begin() -> None:
+    tags = ["O", *(f"{prefix}-{label}" for prefix in "BIELU" for label in "XY"), "B", "I", "N"]
+    for length in range(4):
+        for sequence in product(tags, repeat=length):
+            begun = [begun_span(*step) for step in pairwise(("O", *sequence, "O"))]
+            found = [label for label in begun if label is not None]
+            assert found == [span.label for span in to_spans(sequence)], sequence
 
 
 @given(odd_tags)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
-from tagkit.corpus.lint.findings import Finding
+from tagkit.corpus.lint.findings import Finding, Search
 from tagkit.text.records import Sentence
 from tagkit.wording import plural, quoted
 
@@ -17,31 +17,35 @@ _INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u180e")
 _MOST_KINDS = 10
 
 
-def check_characters(read: ReadFile) -> Iterator[Finding]:
+def check_characters(read: ReadFile) -> Search:
     """Characters in words that are controls, invisible, private or signs of a wrong encoding."""
-    # Distinct words are few; only those that hold something are looked up again.
-    distinct = {word for sentence in read.sentences for word in sentence.words}
-    labels = {label for sentence in read.sentences for label in _labels(sentence)}
-    odd_in = {word: odd for word in distinct | labels if (odd := _odd_characters(word))}
+    # Distinct words are few; only those that hold something are looked for again.
+    texts = read.counts.words | read.column.tags.keys() | read.column.classes.keys()
+    odd_in = {text: odd for text in texts if (odd := _odd_characters(text))}
     lines: dict[tuple[str, str], list[int]] = {}
     example: dict[tuple[str, str], str] = {}
-    if odd_in:
-        for what, text, line in _texts(read):
+
+    def see(sentence: Sentence) -> None:
+        for what, text, line in _texts(sentence):
             for char in odd_in.get(text, ()):
                 lines.setdefault((char, what), []).append(line)
                 example.setdefault((char, what), text)
-    # The commonest first: one wrong encoding produces hundreds of kinds, of which ten tell enough.
-    ordered = sorted(lines, key=lambda place: -len(lines[place]))
-    for char, what in ordered[:_MOST_KINDS]:
-        found = lines[char, what]
-        message = f"U+{ord(char):04X} ({_name(char)}) in {plural(len(found), what)} such as "
-        message += quoted(example[char, what], 40)
-        yield Finding("warning", "odd-character", read.path, message, len(found), tuple(found))
-    if rest := ordered[_MOST_KINDS:]:
-        numbers = sorted(line for place in rest for line in lines[place])
-        message = f"{plural(len({char for char, _ in rest}), 'more odd character')}"
-        yield Finding("warning", "odd-character", read.path, message, len(numbers), tuple(numbers))
-    yield from _not_composed(read, distinct)
+
+    def findings() -> Iterator[Finding]:
+        # The commonest first: one wrong encoding produces hundreds of kinds, of which ten tell
+        # enough.
+        ordered = sorted(lines, key=lambda place: -len(lines[place]))
+        for char, what in ordered[:_MOST_KINDS]:
+            found = lines[char, what]
+            message = f"U+{ord(char):04X} ({_name(char)}) in {plural(len(found), what)} such as "
+            message += quoted(example[char, what], 40)
+            yield Finding("warning", "odd-character", read.path, message, len(found), tuple(found))
+        if rest := ordered[_MOST_KINDS:]:
+            numbers = tuple(sorted(line for place in rest for line in lines[place]))
+            message = f"{plural(len({char for char, _ in rest}), 'more odd character')}"
+            yield Finding("warning", "odd-character", read.path, message, len(numbers), numbers)
+
+    return Search(findings, see if odd_in else None)
 
 
 def _name(char: str) -> str:
@@ -77,63 +81,68 @@ def _is_odd(char: str) -> bool:
     return kind in ("Cc", "Co", "Cn", "Zl", "Zp") or char in _INVISIBLE or char == "\ufffd"
 
 
-def _labels(sentence: Sentence) -> tuple[str, ...]:
-    return (*(sentence.tags or ()), *sentence.labels)
-
-
-def _texts(read: ReadFile) -> Iterator[tuple[str, str, int]]:
+def _texts(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
     """Each word and label, what it is, and its line."""
-    for sentence in read.sentences:
-        for place, word in enumerate(sentence.words):
-            yield "word", word, line_of(sentence, place)
-        for place, tag in enumerate(sentence.tags or ()):
-            yield "label", tag, line_of(sentence, place)
-        for label in sentence.labels:
-            yield "label", label, line_of(sentence, 0)
+    for place, word in enumerate(sentence.words):
+        yield "word", word, line_of(sentence, place)
+    for place, tag in enumerate(sentence.tags or ()):
+        yield "label", tag, line_of(sentence, place)
+    for label in sentence.labels:
+        yield "label", label, line_of(sentence, 0)
 
 
-def _not_composed(read: ReadFile, distinct: set[str]) -> Iterator[Finding]:
+def check_composed(read: ReadFile) -> Search:
     """Words whose letters and accents are characters of their own, where one could be."""
     # UAX #15. Both spellings of an accented letter look alike and have different vectors.
-    odd = {word for word in distinct if not unicodedata.is_normalized("NFC", word)}
-    if not odd:
-        return
-    lines = [
-        line_of(sentence, place)
-        for sentence in read.sentences
-        for place, word in enumerate(sentence.words)
-        if word in odd
-    ]
-    yield Finding(
-        "note",
-        "not-NFC",
-        read.path,
-        f"{plural(len(lines), 'word')} such as {quoted(min(odd), 40)} not in the composed form of "
-        f"Unicode (NFC): they are other words than those that look the same",
-        len(lines),
-        tuple(lines),
-    )
+    odd = {word for word in read.counts.words if not unicodedata.is_normalized("NFC", word)}
+    lines: list[int] = []
+
+    def see(sentence: Sentence) -> None:
+        if not odd.isdisjoint(sentence.words):
+            for place, word in enumerate(sentence.words):
+                if word in odd:
+                    lines.append(line_of(sentence, place))
+
+    def findings() -> Iterator[Finding]:
+        if odd:
+            yield Finding(
+                "note",
+                "not-NFC",
+                read.path,
+                f"{plural(len(lines), 'word')} such as {quoted(min(odd), 40)} not in the composed "
+                f"form of Unicode (NFC): they are other words than those that look the same",
+                len(lines),
+                tuple(lines),
+            )
+
+    return Search(findings, see if odd else None)
 
 
-def check_lengths(read: ReadFile) -> Iterator[Finding]:
+def check_lengths(read: ReadFile) -> Search:
     """Sentences so long that blank lines may be missing in them."""
-    if not read.has_tags or not read.sentences:
-        return
-    lengths = sorted(len(sentence) for sentence in read.sentences)
-    usual = lengths[int(0.9 * (len(lengths) - 1))]
+    counts = read.counts
+    usual = counts.length_at(int(0.9 * (counts.number - 1)))
     # Ten times the usual length; between 200, as some sentences of the law are that long, and 512,
     # over which tagging goes in windows anyway.
     limit = max(200, min(512, 10 * usual))
-    long = [sentence for sentence in read.sentences if len(sentence) > limit]
-    if long:
-        lines = [line_of(sentence, 0) for sentence in long]
-        longest = max(len(sentence) for sentence in long)
-        yield Finding(
-            "warning",
-            "long-sentence",
-            read.path,
-            f"{plural(len(long), 'sentence')} over {limit} tokens, the longest of {longest:,} "
-            "(are blank lines missing?)",
-            len(long),
-            tuple(lines),
-        )
+    longest = max(counts.lengths)
+    is_odd = read.has_tags and longest > limit
+    lines: list[int] = []
+
+    def see(sentence: Sentence) -> None:
+        if len(sentence) > limit:
+            lines.append(line_of(sentence, 0))
+
+    def findings() -> Iterator[Finding]:
+        if is_odd:
+            yield Finding(
+                "warning",
+                "long-sentence",
+                read.path,
+                f"{plural(len(lines), 'sentence')} over {limit} tokens, the longest of "
+                f"{longest:,} (are blank lines missing?)",
+                len(lines),
+                tuple(lines),
+            )
+
+    return Search(findings, see if is_odd else None)

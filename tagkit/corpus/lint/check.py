@@ -1,8 +1,7 @@
 """`tagkit check`: all checks of all files of a corpus."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.files import data_options, path_text
-from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import source_name
-from tagkit.corpus.lint.characters import check_characters, check_lengths
+from tagkit.corpus.lint.characters import check_characters, check_composed, check_lengths
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
-from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Severity
+from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
 from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
 from tagkit.corpus.lint.line_ends import check_encoding, check_lines
 from tagkit.corpus.lint.repetition import (
@@ -27,10 +25,12 @@ from tagkit.corpus.lint.repetition import (
 )
 from tagkit.corpus.lint.tags import check_tags, scheme_text
 from tagkit.errors import DataError, FormatError, TagkitError
+from tagkit.text.records import Sentence
 from tagkit.text.schemes import DISPLAY
 from tagkit.wording import Message, Setting, clipped
 
 TEXT = "text"  # the format of plain lines
+_Numbered = tuple[int, Search]  # with the number of the file whose sentences it looks at
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -51,7 +51,8 @@ def check(
         Facts of each file, and what is wrong in them: a line that cannot be read is a finding.
 
     Raises:
-        DataError: a column is named, and no file is in a format that has such columns.
+        DataError: a column is named, and no file is in a format that has such columns; or a file
+            was changed between its two readings.
         ConfigError: an option is unknown or has a wrong value.
     """
     several = [paths] if isinstance(paths, str | Path) else paths
@@ -72,88 +73,117 @@ def check_files(
         note: called with a sentence on what each file was recognised as and why.
 
     Raises:
-        DataError: a column is named, and no file is in a format that has such columns.
+        DataError: a column is named, and no file is in a format that has such columns; or a file
+            was changed between its two readings.
     """
     reads: list[ReadFile] = []
     for path in paths:
         # Few tags may fit several schemes: as in training, that of train is preferred.
         scheme = reads[0].judged.scheme if reads and reads[0].judged else None
         reads.append(read_file(path, data, scheme))
-    if whole := [read for read in reads if read.sentences and not read.refusal]:
+    if whole := [read for read in reads if read.counts.number and not read.refusal]:
         formats = [read.format for read in whole]
         refuse_unread_columns(data, source_name(whole[0].path), formats)
-    further = [_further_columns(read, data) for read in reads]
     for read in reads:
-        if read.recognised and (read.sentences or read.errors):
+        if read.recognised and (read.counts.number or read.errors):
             note(read.recognised)
-    findings = [
-        finding for place, read in enumerate(reads) for finding in _of_one(read, place == 0, data)
+    # In the order of the report; each with the number of its file.
+    searches = [
+        (place, search)
+        for place, read in enumerate(reads)
+        for search in _of_one(read, place == 0, data)
     ]
-    findings += _of_several(reads)
-    for place, columns in enumerate(further):
-        for number, (column, read) in enumerate(columns):
-            found = [*check_tags(read), *check_labels(read, place == 0)]
-            if place and number < len(further[0]):
-                found += check_unknown_labels(further[0][number][1], read)
-            findings += [
-                replace(each, message=Message(f"column {column}: ", each.message)) for each in found
-            ]
+    searches += _of_several(reads)
+    searches += _of_further_columns(reads, data)
+    for place, read in enumerate(reads):
+        wanted = [search.see for of, search in searches if of == place and search.see]
+        if wanted:
+            for sentence in read.sentences:
+                for see in wanted:
+                    see(sentence)
+    findings = [finding for _, search in searches for finding in search.findings()]
     # 0 is the line of what comes from no line of the file: from another one in a folder.
-    findings = [replace(each, lines=tuple(filter(None, each.lines))) for each in findings]
+    findings = [
+        each if all(each.lines) else replace(each, lines=tuple(filter(None, each.lines)))
+        for each in findings
+    ]
     return CheckReport(
-        files=tuple(_facts(read) for read in reads if read.sentences),
+        files=tuple(_facts(read) for read in reads if read.counts.number),
         # sorted() is stable: of one severity, findings keep the order of files and checks.
         findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity])),
     )
 
 
-def _further_columns(read: ReadFile, data: DataConfig) -> list[tuple[Column, ReadFile]]:
-    """The file with the tags of each further tag column, where several are read."""
-    return [
-        (
-            column,
-            replace(
-                read,
-                sentences=tuple(
-                    replace(sentence, tags=sentence.columns[place].values)
-                    for sentence in read.sentences
-                    if len(sentence.columns) == len(data.tag_columns)
-                ),
-                named_scheme="auto",
-                expected_scheme=None,
-            ),
-        )
-        for place, column in enumerate(data.tag_columns)
-        # Most lemmas are rare, and so are most values of FEATS: no mistakes of labels show there.
-        if place and column not in NO_TAGS
-    ]
+def _of_further_columns(reads: Sequence[ReadFile], data: DataConfig) -> Iterator[_Numbered]:
+    """Checks of the tags of each further tag column, where several are read."""
+    train: list[ReadFile] = []
+    for place, read in enumerate(reads):
+        for number, (index, counts) in enumerate(read.counts.further.items()):
+            column = replace(read, column=counts, named_scheme="auto", expected_scheme=None)
+            if place == 0:
+                train.append(column)
+            found = [*check_tags(column), check_labels(column, place == 0)]
+            if place and number < len(train):
+                found += check_unknown_labels(train[number], column)
+            name = data.tag_columns[index]
+            for search in found:
+                yield place, _of_column(search, index, name, len(data.tag_columns))
 
 
-def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Finding]:
+def _of_column(search: Search, place: int, name: Column, columns: int) -> Search:
+    """The search of the tags of a further column."""
+
+    def findings() -> Iterator[Finding]:
+        for each in search.findings():
+            yield replace(each, message=Message(f"column {name}: ", each.message))
+
+    see_tags = search.see
+    if see_tags is None:
+        return Search(findings)
+
+    def see(sentence: Sentence) -> None:
+        if len(sentence.columns) == columns:
+            see_tags(replace(sentence, tags=sentence.columns[place].values))
+
+    return Search(findings, see)
+
+
+def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Search]:
+    yield _found(_of_reading(read))
+    if read.counts.number:
+        if read.scheme is None:
+            yield _found([_without_labels(read, is_asked=data.format == TEXT)])
+        # From the labels to the sentences to the words: the order in which people correct a corpus.
+        yield from check_tags(read)
+        yield check_labels(read, is_train)
+        yield check_joined(read)
+        yield check_lengths(read)
+        yield check_characters(read)
+        yield check_composed(read)
+        yield check_duplicates(read)
+        yield check_surfaces(read)
+    if read.refusal is None:  # else the file's end has not been seen
+        if read.format.is_grid:
+            yield _found(check_lines(read.path, read.line_ends, read.facts))
+        if read.counts.number:
+            yield _found(check_encoding(read.path, data.encoding, read.facts))
+
+
+def _found(findings: Iterable[Finding]) -> Search:
+    """The search for what has been found already."""
+    return Search(lambda: findings)
+
+
+def _of_reading(read: ReadFile) -> Iterator[Finding]:
+    """What could not be read, and notes of the reader."""
     for error in read.errors:
         yield _unreadable(read.path, error)
     if read.refusal is not None:
         yield _unreadable(read.path, read.refusal)
-    elif not read.sentences and not read.errors:
+    elif not read.counts.number and not read.errors:
         yield Finding("error", "empty", read.path, "holds no sentence")
     for note in read.notes:
         yield _of_reader(read.path, note)
-    if read.sentences:
-        if read.scheme is None:
-            yield _without_labels(read, is_asked=data.format == TEXT)
-        # From the labels to the sentences to the words: the order in which people correct a corpus.
-        yield from check_tags(read)
-        yield from check_labels(read, is_train)
-        yield from check_joined(read)
-        yield from check_lengths(read)
-        yield from check_characters(read)
-        yield from check_duplicates(read)
-        yield from check_surfaces(read)
-    if read.refusal is None:  # else the file's end has not been seen
-        if read.format.is_grid:
-            yield from check_lines(read.path, read.line_ends, read.facts)
-        if read.sentences:
-            yield from check_encoding(read.path, data.encoding, read.facts)
 
 
 def _without_labels(read: ReadFile, *, is_asked: bool) -> Finding:
@@ -189,15 +219,17 @@ def _unreadable(path: str, error: TagkitError) -> Finding:
     return Finding("error", "unreadable", file, message, 1, (line,) if line else ())
 
 
-def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
-    full = [read for read in reads if read.sentences]
-    for one, other in combinations(full, 2):
+def _of_several(reads: Sequence[ReadFile]) -> Iterator[_Numbered]:
+    full = [place for place, read in enumerate(reads) if read.counts.number]
+    for first, place in combinations(full, 2):
+        one, other = reads[first], reads[place]
         # The first file is train; where it cannot be read, nothing is known of the rest of it.
-        if one is reads[0] and one.refusal is None:
-            yield from _other_scheme(one, other)
-            yield from check_unknown_labels(one, other)
-            yield from check_entities(one, other)
-        yield from check_overlap(one, other, is_train=one is reads[0])
+        if first == 0 and one.refusal is None:
+            yield place, _found(_other_scheme(one, other))
+            for search in check_unknown_labels(one, other):
+                yield place, search
+            yield place, check_entities(one, other)
+        yield place, check_overlap(one, other, is_train=first == 0)
 
 
 def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
@@ -217,9 +249,9 @@ def _held(read: ReadFile) -> str:
 
 
 def _facts(read: ReadFile) -> FileFacts:
-    lengths = sorted(len(sentence) for sentence in read.sentences)
+    counts = read.counts
     quantiles = {
-        name: lengths[round(share * (len(lengths) - 1))]
+        name: counts.length_at(round(share * (counts.number - 1)))
         # Nearest rank: each is the length of a real sentence, without interpolation.
         for name, share in (("min", 0), ("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("max", 1))
     }
@@ -228,12 +260,10 @@ def _facts(read: ReadFile) -> FileFacts:
         format=read.format.name,
         scheme=read.scheme,
         scheme_told=scheme_text(read),
-        sentences=len(read.sentences),
-        tokens=sum(lengths),
-        labels=dict(Counter(label for label, _ in read.labelled()).most_common()),
+        sentences=counts.number,
+        tokens=counts.tokens(),
+        labels=dict(read.labels.most_common()),
         # Where texts have classes alone, `labels` has them already.
-        classes=dict(Counter(label for label, _ in read.classes()).most_common())
-        if read.has_tags
-        else {},
+        classes=dict(read.column.classes.most_common()) if read.has_tags else {},
         lengths=quantiles,
     )

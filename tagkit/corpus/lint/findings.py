@@ -1,9 +1,11 @@
 """The results of a check: facts of each file, findings, a verdict."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from tagkit.text.records import Sentence
 from tagkit.wording import first_of, plural
 
 Severity = Literal["error", "warning", "note"]
@@ -29,6 +31,20 @@ class Finding:
     message: str
     count: int = 1
     lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a check looks for while the sentences of a file are read a second time.
+
+    Attributes:
+        findings: called when all sentences have been seen, in all files before this one too.
+        see: called with each sentence in order; None where the counts of the first reading tell
+            all, or that there is nothing to find.
+    """
+
+    findings: Callable[[], Iterable[Finding]]
+    see: Callable[[Sentence], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """Checks of labels: two spellings of one, rare and joined ones, a single one, ones train lacks."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.conllu import KEY
 from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
-from tagkit.corpus.lint.file_contents import ReadFile
-from tagkit.corpus.lint.findings import Finding, Severity
+from tagkit.corpus.lint.file_contents import ReadFile, classes_of
+from tagkit.corpus.lint.findings import Finding, Search, Severity
 from tagkit.corpus.lint.spelling import variants
+from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting, first_of, plural, quoted, shown_name
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
@@ -19,30 +20,58 @@ _MOST_SHOWN = 12
 _TEXTS = 20
 
 
-def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
+def check_labels(read: ReadFile, is_train: bool) -> Search:
     """What is odd about a file's labels, each by itself."""
-    lines: dict[str, list[int]] = {}
-    for label, line in read.labelled():
-        lines.setdefault(label, []).append(line)
-    # Counted by way of the lines, as findings name both.
-    counts = Counter({label: len(found) for label, found in lines.items()})
-    yield from _too_few_or_many(read, counts, is_train)
-    for one, other in variants(counts, plain=read.has_tags and not read.has_spans):
-        yield Finding(
-            "warning",
-            "label-spelling",
-            read.path,
-            f"{quoted(one)} ({counts[one]:,}) and {quoted(other)} ({counts[other]:,}) may be the "
-            "same label",
-            counts[other],
-            tuple(lines[other]),
-        )
+    counts = read.labels
+    pairs = variants(counts, plain=read.has_tags and not read.has_spans)
+    lines = _Lines(read, {other for _, other in pairs})
+
+    def findings() -> Iterator[Finding]:
+        yield from _too_few_or_many(read, counts, is_train)
+        for one, other in pairs:
+            yield Finding(
+                "warning",
+                "label-spelling",
+                read.path,
+                f"{quoted(one)} ({counts[one]:,}) and {quoted(other)} ({counts[other]:,}) may be "
+                "the same label",
+                counts[other],
+                tuple(lines.found[other]),
+            )
+        if is_train:  # in dev and test a rare label costs nothing
+            yield from _few_examples(read, counts)
+
+    return Search(findings, lines.see if pairs else None)
+
+
+class _Lines:
+    """The lines of some labels of a file."""
+
+    def __init__(self, read: ReadFile, wanted: Set[str]) -> None:
+        self.read = read
+        self.found: dict[str, list[int]] = {label: [] for label in wanted}
+
+    def see(self, sentence: Sentence) -> None:
+        for label, line in self.read.labelled(sentence):
+            if label in self.found:
+                self.found[label].append(line)
+
+    def see_classes(self, sentence: Sentence) -> None:
+        for label, line in classes_of(sentence):
+            if label in self.found:
+                self.found[label].append(line)
+
+    def all(self) -> tuple[int, ...]:
+        return tuple(sorted(line for lines in self.found.values() for line in lines))
+
+
+def _few_examples(read: ReadFile, counts: Counter[str]) -> Iterator[Finding]:
     rare = sorted(
         # One that is perhaps the name of a column needs no examples.
         (x for x in counts if counts[x] < _FEW and not is_noted(x, read.notes)),
         key=counts.__getitem__,
     )
-    if rare and is_train:  # in dev and test a rare label costs nothing
+    if rare:
         yield Finding(
             "note",
             "few-examples",
@@ -52,15 +81,18 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
         )
 
 
-def check_joined(read: ReadFile) -> Iterator[Finding]:
+def check_joined(read: ReadFile) -> Search:
     """Classes that are several ones in one cell, with their lines."""
-    lines: dict[str, list[int]] = {}
-    for label, line in read.classes():
-        lines.setdefault(label, []).append(line)
-    if joined := joined_classes(lines):
-        numbers = tuple(sorted(line for label in joined for line in lines[label]))
-        message = f"{joined_problem(joined)}. {JOINED_REMEDY}"
-        yield Finding("warning", "joined-classes", read.path, message, len(numbers), numbers)
+    joined = joined_classes(read.column.classes)
+    lines = _Lines(read, {*joined})
+
+    def findings() -> Iterator[Finding]:
+        if joined:
+            numbers = lines.all()
+            message = f"{joined_problem(joined)}. {JOINED_REMEDY}"
+            yield Finding("warning", "joined-classes", read.path, message, len(numbers), numbers)
+
+    return Search(findings, lines.see_classes if joined else None)
 
 
 def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> Iterator[Finding]:
@@ -86,40 +118,35 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
         yield Finding("warning", "many-labels", read.path, message)
 
 
-def check_unknown_labels(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
+def check_unknown_labels(train: ReadFile, other: ReadFile) -> Iterator[Search]:
     """Labels that train lacks, with all examples of them."""
-    yield from _unknown(train, other, "label", train.labelled(), other.labelled())
+    yield _unknown(train, other, "label", train.labels.keys(), other.labels)
     # Of texts with classes alone the classes are the labels, and have just been compared.
     if train.has_tags and other.has_tags:
-        yield from _unknown(train, other, "class", train.classes(), other.classes())
+        yield _unknown(train, other, "class", train.column.classes.keys(), other.column.classes)
 
 
 def _unknown(
-    train: ReadFile,
-    other: ReadFile,
-    what: str,
-    theirs: Iterable[tuple[str, int]],
-    ours: Iterable[tuple[str, int]],
-) -> Iterator[Finding]:
-    known = {label for label, _ in theirs}
-    lines: dict[str, list[int]] = {}
-    for label, line in ours:
-        if label not in known:
-            lines.setdefault(label, []).append(line)
+    train: ReadFile, other: ReadFile, what: str, known: Set[str], ours: Counter[str]
+) -> Search:
     # Where train has no labels at all, that is an error of its own.
-    if not lines or not known:
-        return
-    counts = Counter({label: len(found) for label, found in lines.items()})
-    numbers = tuple(sorted(line for found in lines.values() for line in found))
-    yield Finding(
-        "warning",
-        f"unknown-{what}",
-        other.path,
-        f"{plural(len(counts), what)} that {train.path} lacks, so that no model can find "
-        f"{'them' if len(counts) > 1 else 'it'}: {shown([*counts], counts)}",
-        counts.total(),
-        numbers,
-    )
+    counts = Counter({label: ours[label] for label in ours if known and label not in known})
+    lines = _Lines(other, counts.keys())
+
+    def findings() -> Iterator[Finding]:
+        if counts:
+            yield Finding(
+                "warning",
+                f"unknown-{what}",
+                other.path,
+                f"{plural(len(counts), what)} that {train.path} lacks, so that no model can find "
+                f"{'them' if len(counts) > 1 else 'it'}: {shown([*counts], counts)}",
+                counts.total(),
+                lines.all(),
+            )
+
+    see = lines.see if what == "label" else lines.see_classes
+    return Search(findings, see if counts else None)
 
 
 def shown(labels: Sequence[str], counts: Counter[str]) -> str:

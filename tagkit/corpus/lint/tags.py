@@ -1,11 +1,11 @@
 """Checks of tags: their scheme and how sure it is, steps that it forbids, mixtures, odd tags."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
-from tagkit.corpus.lint.findings import Finding
+from tagkit.corpus.lint.findings import Finding, Search
 from tagkit.corpus.lint.spelling import corrections
+from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Judgement, Step, steps_of
 from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, has_spans
 from tagkit.wording import plural, quoted, shown_name
@@ -47,105 +47,116 @@ def _rival(read: ReadFile, judged: Judgement) -> str:
     return f"next best is {names[0]} with {least:,} illegal"
 
 
-def check_tags(read: ReadFile) -> Iterator[Finding]:
+def check_tags(read: ReadFile) -> Iterator[Search]:
     """Tags of no scheme, and steps that the file's scheme forbids."""
     judged = read.judged
     if judged is None or not has_spans(judged.scheme):
         return
     if judged.odd:
-        yield from _odd_tags(read, judged)
+        yield _odd_tags(read, judged)
     if judged.detection.illegal:
-        yield from _illegal_steps(read, judged)
-        yield from _mixed_schemes(read, judged)
+        # Asked once for each kind of step, not for each of millions of tokens.
+        forbidden = {step for step in read.steps if judged.forbids(step)}
+        yield _illegal_steps(read, judged, forbidden)
+        yield _mixed_schemes(read, judged, forbidden)
 
 
-def _odd_tags(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
+def _odd_tags(read: ReadFile, judged: Judgement) -> Search:
     lines: dict[str, list[int]] = {}
-    counts: Counter[str] = Counter()
-    for sentence in read.sentences:
-        counts.update(sentence.tags or ())
+
+    def see(sentence: Sentence) -> None:
         for place, tag in enumerate(sentence.tags or ()):
             if tag in judged.odd:
                 lines.setdefault(tag, []).append(line_of(sentence, place))
-    known = corrections(judged.odd, counts, 1)
-    expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
-    if judged.is_named:
-        expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
-    # The most frequent first: a wrong separator (B_PER) makes many of one kind.
-    for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
-        guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
-        yield Finding(
-            "error",
-            "tag-of-no-scheme",
-            read.path,
-            f"tag {quoted(tag)} is none of {expected}: {plural(len(found), 'time')}{guess}",
-            len(found),
-            tuple(found),
-        )
+
+    def findings() -> Iterator[Finding]:
+        known = corrections(judged.odd, read.column.tags, 1)
+        expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
+        if judged.is_named:
+            expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
+        # The most frequent first: a wrong separator (B_PER) makes many of one kind.
+        for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
+            guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
+            yield Finding(
+                "error",
+                "tag-of-no-scheme",
+                read.path,
+                f"tag {quoted(tag)} is none of {expected}: {plural(len(found), 'time')}{guess}",
+                len(found),
+                tuple(found),
+            )
+
+    return Search(findings, see)
 
 
-def _illegal_steps(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
-    scheme = judged.scheme
-    # Asked once for each kind of step, not for each of millions of tokens.
-    forbidden = {step for step in read.steps if judged.forbids(step)}
+def _illegal_steps(read: ReadFile, judged: Judgement, forbidden: Set[Step]) -> Search:
     lines: dict[Step, list[int]] = {}
-    for sentence in read.sentences:
+
+    def see(sentence: Sentence) -> None:
         for place, step in enumerate(steps_of(sentence.tags or ())):
             if step in forbidden:
                 # The step to the end of a sentence is reported on the line of its last word.
                 last = min(place, len(sentence) - 1)
                 lines.setdefault(step, []).append(line_of(sentence, last))
-    ordered = sorted(lines.items(), key=lambda pair: -len(pair[1]))
-    for (before, after), found in ordered[:_MOST_KINDS]:
-        yield Finding(
-            "error",
-            "illegal-transition",
-            read.path,
-            f"{shown_name(before)} -> {shown_name(after)} is illegal in {DISPLAY[scheme]}: "
-            f"{plural(len(found), 'time')}",
-            len(found),
-            tuple(found),
-        )
-    if rest := ordered[_MOST_KINDS:]:
-        numbers = sorted(line for _, found in rest for line in found)
-        yield Finding(
-            "error",
-            "illegal-transition",
-            read.path,
-            f"{plural(len(rest), 'more kind')} of transitions are illegal in {DISPLAY[scheme]}: "
-            f"{plural(len(numbers), 'time')}",
-            len(numbers),
-            tuple(numbers),
-        )
+
+    def findings() -> Iterator[Finding]:
+        scheme = DISPLAY[judged.scheme]
+        ordered = sorted(lines.items(), key=lambda pair: -len(pair[1]))
+        for (before, after), found in ordered[:_MOST_KINDS]:
+            yield Finding(
+                "error",
+                "illegal-transition",
+                read.path,
+                f"{shown_name(before)} -> {shown_name(after)} is illegal in {scheme}: "
+                f"{plural(len(found), 'time')}",
+                len(found),
+                tuple(found),
+            )
+        if rest := ordered[_MOST_KINDS:]:
+            numbers = sorted(line for _, found in rest for line in found)
+            yield Finding(
+                "error",
+                "illegal-transition",
+                read.path,
+                f"{plural(len(rest), 'more kind')} of transitions are illegal in {scheme}: "
+                f"{plural(len(numbers), 'time')}",
+                len(numbers),
+                tuple(numbers),
+            )
+
+    return Search(findings, see)
 
 
-def _mixed_schemes(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
+def _mixed_schemes(read: ReadFile, judged: Judgement, forbidden: Set[Step]) -> Search:
     """Sentences that another scheme allows, where it allows most that this one does not."""
-    scheme = judged.scheme
-    others: Counter[str] = Counter()
     lines: dict[str, list[int]] = {}
     bad = 0
-    for sentence in read.sentences:
+
+    def see(sentence: Sentence) -> None:
+        nonlocal bad
         steps = set(steps_of(sentence.tags or ()))
-        if not any(judged.forbids(step) for step in steps):
-            continue
+        if steps.isdisjoint(forbidden):
+            return
         bad += 1
         for other in SPAN_SCHEMES:
-            if other != scheme and not any(judged.forbids(step, other) for step in steps):
-                others[other] += 1
+            if other != judged.scheme and not any(judged.forbids(step, other) for step in steps):
                 lines.setdefault(other, []).append(line_of(sentence, 0))
-    if not others:
-        return
-    other, count = others.most_common(1)[0]
-    # Half of the broken sentences or more: then it is no matter of single mistakes, but two corpora
-    # in different schemes were put together.
-    if count > 1 and 2 * count > bad:
-        yield Finding(
-            "error",
-            "mixed-schemes",
-            read.path,
-            f"{plural(count, 'sentence')} in {DISPLAY[other]}, not in {DISPLAY[scheme]} as the "
-            f"others",
-            count,
-            tuple(lines[other]),
-        )
+
+    def findings() -> Iterator[Finding]:
+        if not lines:
+            return
+        other, found = max(lines.items(), key=lambda pair: len(pair[1]))
+        # Half of the broken sentences or more: then it is no matter of single mistakes, but two
+        # corpora in different schemes were put together.
+        if len(found) > 1 and 2 * len(found) > bad:
+            yield Finding(
+                "error",
+                "mixed-schemes",
+                read.path,
+                f"{plural(len(found), 'sentence')} in {DISPLAY[other]}, not in "
+                f"{DISPLAY[judged.scheme]} as the others",
+                len(found),
+                tuple(found),
+            )
+
+    return Search(findings, see)

@@ -119,3 +119,21 @@ def test_classes_in_one_cell_are_told_with_their_lines(tmp_path: Path) -> None:
          "and is read as a class of its own. Write them as several classes of a text, which "
          "jsonl-texts and fastText can hold", (3,)),
     ]  # fmt: skip
+
+
+def test_a_class_that_train_lacks_is_told_with_its_lines_beside_the_tags(tmp_path: Path) -> None:
+    def record(tag: str, label: str) -> str:
+        return f'{{"tokens": ["Ada", "left"], "tags": ["{tag}", "O"], "label": "{label}"}}\n'
+
+    files = {
+        "train.jsonl": record("B-PER", "x") + record("B-LOC", "y"),
+        "dev.jsonl": record("B-PER", "z") + record("B-z", "x") + record("B-PER", "z"),
+    }
+    report = check(tmp_path, files)
+    lacks = "that train.jsonl lacks, so that no model can find it"
+    assert told(report, "unknown-label", tmp_path) == [
+        ("warning", f"1 label {lacks}: z (1)", (2,)),
+    ]
+    assert told(report, "unknown-class", tmp_path) == [
+        ("warning", f"1 class {lacks}: z (2)", (1, 3)),
+    ]
