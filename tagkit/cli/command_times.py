@@ -7,18 +7,17 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagkit.cli.peak_memory import PROGRAM
 from tagkit.errors import DataError
 
 if TYPE_CHECKING:  # imports torch
     from tagkit.inference.benchmark import ModelSpeed, Speed
 
-# Not the `tagkit` script, which need not be on the PATH, or may be of another installation.
-_PROGRAM = "from tagkit.cli.main import main; main()"
 _SHORT_TEXT = b"A short text.\n"
 
 
@@ -78,35 +77,46 @@ def measure_commands(
     Raises:
         DataError: a command fails.
     """
-    predict = [sys.executable, "-c", _PROGRAM, "predict", str(model)]
+    # Not the `tagkit` script, which need not be on the PATH, or may be of another installation.
+    predict = [sys.executable, "-c", PROGRAM, "predict", str(model)]
     options = [*options, "--threads", str(threads)]
     # The part of the start-up that is not ours, to compare with.
-    torch_s = _seconds([sys.executable, "-c", "import torch"], rounds)
-    startup_s = _seconds([*predict, "-", *options], rounds) if speed.reads_text else None
-    command_s = _seconds([*predict, *corpus, *options], rounds)
+    importing = _runs([sys.executable, "-c", "import torch"], rounds)
+    short = _runs([*predict, "-", *options], rounds) if speed.reads_text else []
+    whole = _runs([*predict, *corpus, *options], rounds)
+    peaks = [float(run.errors[-1]) for run in whole if run.errors[-1] != "None"]
     return Measured(
         tokens=speed.tokens,
         sentences=speed.sentences,
         speeds=speed.speeds,
-        torch_s=torch_s,
-        startup_s=startup_s,
-        command_s=command_s,
-        peak_mb=_peak_of_children_mb(),
+        torch_s=_median_s(importing),
+        startup_s=_median_s(short) if short else None,
+        command_s=_median_s(whole),
+        peak_mb=max(peaks, default=None),
         model_mb=speed.model_mb,
         threads=threads,
     )
 
 
-def _seconds(command: list[str], rounds: int) -> float:
-    """Median wall-clock time of a program.
+@dataclass(frozen=True, slots=True)
+class _ProgramRun:
+    """A run of a program: its wall-clock time, and the lines of its standard error."""
+
+    seconds: float
+    errors: list[str]
+
+
+def _median_s(runs: Sequence[_ProgramRun]) -> float:
+    return statistics.median(run.seconds for run in runs)
+
+
+def _runs(command: list[str], rounds: int) -> list[_ProgramRun]:
+    """Run a program several times.
 
     Raises:
         DataError: it fails, with its message.
     """
-    return statistics.median(_times_s(command, rounds))
-
-
-def _times_s(command: list[str], rounds: int) -> Iterator[float]:
+    runs = []
     for _ in range(rounds):
         start_s = time.perf_counter()
         # Output is discarded: a slow terminal is not to be measured.
@@ -117,18 +127,10 @@ def _times_s(command: list[str], rounds: int) -> Iterator[float]:
             stderr=subprocess.PIPE,
             check=False,
         )
-        yield time.perf_counter() - start_s
+        seconds = time.perf_counter() - start_s
+        errors = ended.stderr.decode(errors="replace").splitlines()
         if ended.returncode:
-            raise DataError(ended.stderr.decode(errors="replace").strip().removeprefix("error: "))
-
-
-def _peak_of_children_mb() -> float | None:
-    """Memory of the largest program that was run, in MB; None if the system does not report it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    # getrusage(2): the largest child that has ended, not their sum; in KiB on Linux, in bytes on
-    # macOS.
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+            told = "\n".join(errors[:-1]).strip()  # without the peak
+            raise DataError(told.removeprefix("error: "))
+        runs.append(_ProgramRun(seconds, errors))
+    return runs

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from peaks import SUPPORT
 from read_files import items_of, refusal
 
 from tagkit.corpus.formats.table import FORMATS
@@ -81,8 +80,7 @@ def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) ->
         for _ in range(200):
             file.write(bytes(1 << 20))
     program = (
-        f"import sys\nsys.path.insert(0, {SUPPORT!r})\n"
-        "from peaks import own_peak_mb\n"
+        "from tagkit.cli.peak_memory import own_peak_mb\n"
         "from tagkit.corpus.lint.file_contents import read_file\n"
         "from tagkit.config import DataConfig\n"
         "before = own_peak_mb()\n"

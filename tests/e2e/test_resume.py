@@ -529,9 +529,13 @@ train(settings(Path(sys.argv[2])), resume=True)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("full_fits")  # as in the processes that are killed
 def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
-    tmp_path: Path, undisturbed: list[str]
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    whole = tmp_path_factory.mktemp("whole")
+    train(settings(whole))
+    undisturbed = digests(whole)
     dice = random.Random(1)
     command = [sys.executable, "-c", PROGRAM, SUPPORT, str(tmp_path)]
     began = time.monotonic()

@@ -14,6 +14,8 @@ from safetensors.torch import load_file
 
 from tagkit.training.trainer import train
 
+pytestmark = pytest.mark.usefixtures("full_fits")  # as in processes of their own
+
 PROGRAM = """
 import json, os, sys, time
 sys.path.insert(0, sys.argv[1])
