@@ -332,7 +332,7 @@ def _sentences(window: Blocks) -> list[Sentence]:
         if window.layout is not None and window.layout.conllu:
             # A range that is none says nothing of the words, which can be tagged without a text.
             with suppress(FormatError):
-                found[-1] = with_text(block, window.file, tabs=window.layout.tabs)
+                found[-1] = with_text(block, window.file, window.layout)
     return found
 
 

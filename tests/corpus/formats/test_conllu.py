@@ -54,6 +54,29 @@ def test_a_comment_that_is_not_the_words_text_is_not_believed(tmp_path: Path) ->
     )  # fmt: skip
 
 
+def test_a_word_that_its_text_lacks_is_not_found_among_the_blanks_at_the_end(
+    tmp_path: Path,
+) -> None:
+    # A no-break space at the end of a text is part of it.
+    rows = [row("1", "a"), row("2", "b")]
+    assert text_of(tmp_path, "# text = a \u00a0\u00a0", *rows) == ("a b", ["a", "b"])
+
+
+def test_spaces_in_a_form_say_nothing_of_white_space_and_in_misc_they_do(tmp_path: Path) -> None:
+    rows = [row("1", "Spaces"), row("2", "grow")]
+    assert text_of(tmp_path, "# text = Spaces  grow", *rows)[0] == "Spaces  grow"
+    rows = [row("1", "Spaces", "SpacesAfter=\\s\\s"), row("2", "grow")]
+    assert text_of(tmp_path, "# text = Spaces grow", *rows)[0] == "Spaces  grow"
+
+
+def test_lemmas_as_words_have_the_places_of_their_forms(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("# text = cats\n1\tcats\tcat\tNOUN" + 6 * "\t_" + "\n\n", encoding="utf-8")
+    (found,) = read(path, read_columns, format="conllu", with_text=True, token_column="LEMMA")
+    assert isinstance(found, Sentence)
+    assert (found.words, found.text, found.places) == (("cat",), "cats", ((0, 4),))
+
+
 def test_words_of_a_multiword_token_share_its_place_or_part_it(tmp_path: Path) -> None:
     rows = [row("1-2", "du", "SpaceAfter=No"), row("1", "de"), row("2", "le"), row("3", ".")]
     assert text_of(tmp_path, *rows) == ("du.", ["du", "du", "."])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.layout import Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.conllu import with_text
 from tagkit.corpus.formats.options import Reading, Records
@@ -32,7 +32,7 @@ def read_columns(source: Source, reading: Reading) -> Records:
     ending = _required_keys(reader) if reading.require_keys else iter(())
     if reading.with_text and layout is not None and layout.conllu:
         following = (block for block in blocks if block.sentence is not None)
-        with_texts = _with_texts(chain([first], following), source, reading, tabs=layout.tabs)
+        with_texts = _with_texts(chain([first], following), source, reading, layout)
         return Records(chain(with_texts, ending), layout)
     # Every iterator that a sentence passes through costs time, so there is one.
     sentences = (block.sentence for block in blocks if block.sentence is not None)
@@ -46,11 +46,11 @@ def _required_keys(reader: ColumnReader) -> Iterator[Sentence]:
 
 
 def _with_texts(
-    blocks: Iterator[Block], source: Source, reading: Reading, *, tabs: bool
+    blocks: Iterator[Block], source: Source, reading: Reading, layout: Layout
 ) -> Iterator[Sentence]:
     """The sentences of CoNLL-U with their texts; those with an impossible range are refused."""
     for block in blocks:
         try:
-            yield with_text(block, source.name, tabs=tabs)
+            yield with_text(block, source.name, layout)
         except FormatError as error:
             reading.refuse(error.source, error.line, error.problem)
