@@ -33,6 +33,18 @@ class HeadConfig(Section):
         Literal["auto", "none", "decode", "train"],
         Option("When only the legal transitions of the tag scheme are allowed.", tasks=TAGS),
     ] = "auto"
+    # `models/tag_sharing.py`; "auto" is of `training/defaults.py`. Evgeniou and Pontil 2004.
+    tag_sharing: Annotated[
+        Auto | bool,
+        Option(
+            "Whether tags with one label, and tags with one prefix, have a part of their scores in "
+            "common, or auto.",
+            "true for spans of up to 1,000 sentences, else false",
+            inherit=True,
+            tasks=TAGS,
+            needs=(Needs("head.kind", but=("feedback",)), BY_GRADIENT),
+        ),
+    ] = "auto"
     # In prediction alone; "auto" is of `training/defaults.py`. Krishnan and Manning 2006.
     label_consistency: Annotated[
         Auto | Share,

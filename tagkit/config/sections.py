@@ -36,6 +36,7 @@ SAVED_WITHOUT_EFFECT: Mapping[str, Any] = MappingProxyType(
         "head.feature_crf": 0,
         "head.label_consistency": 0.0,
         "head.pooling": "attention",
+        "head.tag_sharing": False,
     }
 )
 

@@ -9,10 +9,11 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.building import cell_options
 from tagkit.models.constraints import illegal_steps, legal_scheme
+from tagkit.models.tag_sharing import tag_sharing
 from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.sampling import Sampling
-from tagkit.nn.heads.tagging import FeedbackOptions, Head, TagSpace
+from tagkit.nn.heads.tagging import ChainHead, FeedbackOptions, Head, TagSpace
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 from tagkit.wording import listed, quoted
@@ -59,11 +60,27 @@ def head_of_tags(
             inputs=inputs,
             tags=len(tags),
             illegal=illegal_steps(tags, legal_scheme(config)),
+            sharing=tag_sharing(config, tags),
             bigrams=bigrams,
             constrain_training=config.head.constrain == "train",
             feedback=_feedback_options(config.head),
         )
     )
+
+
+def set_head_constants(head: Head, config: Config, tags: tuple[str, ...]) -> None:
+    """What a head that was loaded has beside its weights: forbidden steps, and scores in common.
+
+    Args:
+        head: of `head_of_tags`.
+        config: as there.
+        tags: as there.
+    """
+    illegal = illegal_steps(tags, legal_scheme(config))
+    head.illegal_transitions = illegal.transitions
+    head.illegal_start, head.illegal_end = illegal.start, illegal.end
+    if isinstance(head, ChainHead):
+        head.sharing = tag_sharing(config, tags)
 
 
 def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:

@@ -27,7 +27,7 @@ from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.building import build_embedding, build_encoder, build_others
 from tagkit.models.calibration import TAGS
-from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
+from tagkit.models.constraints import continuations
 from tagkit.models.description import Description, encoder_name, metric_columns, tag_heads
 from tagkit.models.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
 from tagkit.models.judging import judged_tags
@@ -41,7 +41,7 @@ from tagkit.models.tag_decoding import (
     tag_alternatives,
     tag_predictions,
 )
-from tagkit.models.tag_head import build_tag_head
+from tagkit.models.tag_head import build_tag_head, set_head_constants
 from tagkit.models.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
@@ -145,10 +145,7 @@ class Tagger(Model):
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Forbidden steps, and the tags that continue a span."""
         self.continuation = continuations(vocabulary.tags, training_scheme(config))
-        illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
-        self.head.illegal_transitions = illegal.transitions
-        self.head.illegal_start = illegal.start
-        self.head.illegal_end = illegal.end
+        set_head_constants(self.head, config, vocabulary.tags)
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """The tags."""

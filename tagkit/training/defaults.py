@@ -61,8 +61,10 @@ _MIN_PAIRS, _MAX_PAIRS, _MAX_PAIR_WEIGHTS = 2**10, 2**17, 2**23
 # whatever the number of sentences. Of more tokens the features would take much memory.
 _FEW_SENTENCES, _FEW_SENTENCES_BESIDE_VECTORS = 4_000, 1_000
 _FEW_SPANS, _MAX_TOKENS = 30_000, 500_000
-# It has so many weights for each token, and at most so many: in 1,000 sentences of seven corpora
-# there were 16,000 to 88,000.
+# The most sentences with spans whose tags have scores in common.
+_FEW_SENTENCES_SHARED = 1_000
+# The CRF has so many weights for each token, and at most so many: 1,000 sentences of seven corpora
+# had 16,000 to 88,000.
 _FEATURES_PER_TOKEN, _MAX_FEATURES = 10, 2**17
 
 # Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
@@ -191,6 +193,9 @@ def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dic
         helps = follows_gradient and _feature_crf_helps(config, corpus)
         weights = min(_FEATURES_PER_TOKEN * corpus.tokens, _MAX_FEATURES)
         chosen["head.feature_crf"] = weights if helps else 0
+    if _serves(config, "head.tag_sharing") and head.tag_sharing == "auto":
+        helps = follows_gradient and head.kind != "feedback" and corpus.spans > 0
+        chosen["head.tag_sharing"] = helps and corpus.sentences <= _FEW_SENTENCES_SHARED
     if _serves(config, "head.pooling") and head.pooling == "auto":
         few = corpus.sentences <= _FEW_TEXTS
         attention = "scaled-attention" if few else "attention"

@@ -26,7 +26,7 @@ def steps(value: float = 0.0) -> StepScores:
 def tag_readout(kind: str) -> TagReadout:
     bigrams = estimate_bigrams(PATHS, TAGS)
     options = FeedbackOptions("gru", None, 2, 2, 1, Sampling("none", 0.0, 1))  # type: ignore[arg-type]
-    head = HEADS[kind](TagSpace(INPUTS, TAGS, steps(), bigrams, False, options))
+    head = HEADS[kind](TagSpace(INPUTS, TAGS, steps(), None, bigrams, False, options))
     assert isinstance(head, ChainHead)
     return TagReadout(head, bigrams)
 

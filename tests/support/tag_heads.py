@@ -39,6 +39,7 @@ def make_head(
     kind: str,
     illegal: StepScores,
     *,
+    sharing: Tensor | None = None,
     constrain_training: bool = False,
     cell: str = "gru",
     beam: int = 700,
@@ -50,7 +51,7 @@ def make_head(
     bigrams = StepScores(torch.randn(tags, tags), torch.randn(tags), torch.randn(tags))
     head = HEADS[kind](
         TagSpace(
-            inputs=3, tags=tags, illegal=illegal, bigrams=bigrams,
+            inputs=3, tags=tags, illegal=illegal, sharing=sharing, bigrams=bigrams,
             constrain_training=constrain_training,
             feedback=FeedbackOptions(
                 cell=cell, cell_options=CELL_OPTIONS, hidden=5, tag_dim=2, beam=beam,

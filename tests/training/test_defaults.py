@@ -111,6 +111,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
         "train.bptt=3",
         "head.label_consistency=0",
         "head.feature_crf=0",
+        "head.tag_sharing=false",
         "encoder.locked_dropout=0.1",
         "encoder.word_dropout=0",
     ]
@@ -233,6 +234,29 @@ def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_tok
 ) -> None:
     found = choose_by_size(load_config(None, options), CorpusSize(sentences, 14 * sentences))
     assert found.config.head.feature_crf == weights
+
+
+@pytest.mark.parametrize(
+    ("options", "sentences", "spans", "sharing"),
+    [
+        (["task=tag"], 50, 1, True),
+        (["task=both"], 1_000, 1, True),
+        (["task=tag", "head.kind=softmax"], 100, 1, True),
+        (["task=tag", "embeddings.vectors=glove.txt"], 1_000, 9_000, True),
+        (["task=tag"], 1_001, 1, False),
+        (["task=tag"], 100, 0, False),  # labels of words
+        (["task=tag", "head.kind=feedback"], 100, 1, False),
+        (["task=tag", "encoder.cell=echo-state", "train.readout=ridge"], 100, 1, False),
+        (["task=tag", "head.tag_sharing=false"], 100, 1, False),
+        (["task=tag", "head.tag_sharing=true"], 9_000, 1, True),
+        (["task=classify"], 100, 0, "auto"),
+    ],
+)
+def test_tags_of_spans_in_few_sentences_have_scores_in_common(
+    options: list[str], sentences: int, spans: int, sharing: bool | str
+) -> None:
+    size = CorpusSize(sentences, 14 * sentences, spans=spans)
+    assert choose_by_size(load_config(None, options), size).config.head.tag_sharing == sharing
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.agreement import check_tags
 from tagkit.models.codecs.codec import Codec, ColumnText, Decoded
-from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
+from tagkit.models.constraints import continuations
 from tagkit.models.output import ColumnOutput
 from tagkit.models.tag_decoding import alternatives, spelled, with_probabilities
-from tagkit.models.tag_head import head_of_tags
+from tagkit.models.tag_head import head_of_tags, set_head_constants
 from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import Head
@@ -87,10 +87,7 @@ class TagCodec(Codec):
         assert isinstance(head, Head)
         tags = labels.parts[_WHOLE]
         head.continuation = continuations(tags, labels.learnt)
-        illegal = illegal_steps(tags, legal_scheme(_of(config, labels.scheme)))
-        head.illegal_transitions = illegal.transitions
-        head.illegal_start = illegal.start
-        head.illegal_end = illegal.end
+        set_head_constants(head, _of(config, labels.scheme), tags)
 
     def output(self, head: Any, states: Tensor, mask: Tensor, *, confidence: bool) -> ColumnOutput:
         """The best paths, and with `confidence` the probabilities of their tags and spans."""

@@ -33,7 +33,7 @@ class CrfHead(ChainHead):
 
     def _chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Emissions and learnt transitions."""
-        return self._constrained(self.linear(states), mask, self._steps())
+        return self._constrained(self.emissions(states), mask, self._steps())
 
     def _loss(
         self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None
@@ -43,7 +43,7 @@ class CrfHead(ChainHead):
         Where tags have weights, the sum of `weighted_loss.py`.
         """
         steps = self._steps()
-        emissions = self.linear(states)  # (batch, time, inputs) -> (batch, time, tags)
+        emissions = self.emissions(states)  # (batch, time, inputs) -> (batch, time, tags)
         chain = Chain(emissions, steps.transitions, steps.start, steps.end, mask, checked=True)
         # The gold path is scored without constraints: a corpus may break its own scheme, and one
         # such step would make the loss infinite.

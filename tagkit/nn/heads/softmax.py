@@ -26,7 +26,7 @@ class SoftmaxHead(ChainHead):
         """Log probabilities of each token, and steps that are free or forbidden."""
         # (batch, time, inputs) -> (batch, time, tags). Normalised already: without constraints the
         # chain's log-partition is 0, and its marginals are the softmax.
-        log_probs = torch.log_softmax(self.linear(states), dim=2)
+        log_probs = torch.log_softmax(self.emissions(states), dim=2)
         # A single 0 for all: it broadcasts to (tags, tags) and (tags,) where steps are forbidden.
         free = log_probs.new_zeros(())
         return self._constrained(log_probs, mask, StepScores(free, free, free))
@@ -37,7 +37,7 @@ class SoftmaxHead(ChainHead):
         """Cross-entropy, summed over tokens, and their number."""
         # (batch, time, inputs) -> (tokens, inputs) -> (tokens, tags): padding costs no product, and
         # no NaN there reaches a gradient.
-        scores = self.linear(states[mask])
+        scores = self.emissions(states[mask])
         # - sum over tokens of w[y] log p(y | x)
         total = weighted_cross_entropy(
             scores,
@@ -55,7 +55,7 @@ class SoftmaxHead(ChainHead):
         if any(bool(torch.isinf(scores).any()) for scores in steps):
             return super()._decode(states, mask)
         # (batch, time, tags) -> (batch, time). No softmax: it changes no order.
-        best: Tensor = self.linear(states).argmax(2)
+        best = self.emissions(states).argmax(2)
         return best.masked_fill(~mask, 0)
 
 

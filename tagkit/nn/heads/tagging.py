@@ -77,6 +77,8 @@ class TagSpace:
         inputs: features of a hidden state.
         tags: how many there are.
         illegal: minus infinity where a step is forbidden, else 0.
+        sharing: (tags, tags) the share of each tag's score, by rows, in that of each, by columns;
+            None where each has its own score alone. For heads that are linear in the states.
         bigrams: scores of the training corpus's steps, for heads that use them; None where they are
             loaded with the weights.
         constrain_training: whether forbidden paths are left out of the loss too, not only of
@@ -87,6 +89,7 @@ class TagSpace:
     inputs: int
     tags: int
     illegal: StepScores
+    sharing: Tensor | None
     bigrams: StepScores | None
     constrain_training: bool
     feedback: FeedbackOptions
@@ -222,12 +225,20 @@ class Head(nn.Module, ABC):
 class ChainHead(Head):
     """A linear layer that scores each tag of each token, and scores of steps between tags."""
 
+    sharing: Tensor | None
+
     def __init__(self, space: TagSpace) -> None:
         """Fresh weights."""
         super().__init__(space)
-        # Emissions: (batch, time, inputs) -> (batch, time, tags). The first draw of random numbers,
-        # before those of the heads' own parameters.
+        # The first draw of random numbers, before those of the heads' own parameters.
         self.linear = fresh_linear(space.inputs, space.tags)
+        # Not saved: like forbidden steps it follows from the tags and the configuration.
+        self.register_buffer("sharing", space.sharing, persistent=False)
+
+    def emissions(self, states: Tensor) -> Tensor:
+        """(..., inputs) -> (..., tags): the score of each tag, before any steps."""
+        scores: Tensor = self.linear(states)
+        return scores if self.sharing is None else scores @ self.sharing
 
     def chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Scores of all paths, forbidden ones at minus infinity; arguments as in `decode`."""

@@ -43,7 +43,7 @@ class ViterbiHead(SoftmaxHead):
     def _chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Log probabilities of each token, and the bigrams' scores."""
         # (batch, time, inputs) -> (batch, time, tags), log p(y[t] | x)
-        log_probs = torch.log_softmax(self.linear(states), dim=2)
+        log_probs = torch.log_softmax(self.emissions(states), dim=2)
         steps = StepScores(self.bigram_transitions, self.bigram_start, self.bigram_end)
         return self._constrained(log_probs, mask, steps)
 

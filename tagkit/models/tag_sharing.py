@@ -1,0 +1,49 @@
+"""Which tags have a part of their scores in common: those of one label, and those of one prefix.
+
+B-PER, I-PER, E-PER and S-PER say the same of what a name is, and B-PER and B-LOC the same of where
+one begins; some of them a small corpus has a few times only. So a tag is scored by weights of its
+own, and by a share of those of each of its relatives:
+
+    score(B-PER) = s(B-PER) + 0.5 (s(I-PER) + s(E-PER) + s(S-PER)) + 0.3 (s(B-LOC) + s(B-ORG) + ...)
+
+What a token teaches of one tag is learnt of its relatives too, in part. (Evgeniou and Pontil 2004,
+eq. 2, give each of several tasks weights of its own and weights of all of them in this way.)
+"""
+
+from collections.abc import Hashable, Sequence
+
+import torch
+from torch import Tensor
+
+from tagkit.config import Config, training_scheme
+from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
+
+# Chosen on dev (benchmarks/BENCHMARKS.md, "Scores in common").
+_OF_LABEL, _OF_PREFIX = 0.5, 0.3
+
+
+def tag_sharing(config: Config, tags: Sequence[str]) -> Tensor | None:
+    """(tags, tags) the share that the score of each tag, by rows, has in that of each, by columns.
+
+    Args:
+        config: its scheme is that of the tags.
+        tags: in the order of their ids.
+
+    Returns:
+        A symmetric matrix with ones on its diagonal. None where the configuration asks for none, or
+        tags are labels of single words, which have no relatives.
+    """
+    if config.head.tag_sharing is not True or not has_spans(training_scheme(config)):
+        return None
+    # O is a relative of no other tag.
+    parts = [(None, None) if tag == OUTSIDE else split_tag(tag) for tag in tags]
+    of_prefix, of_label = (_equal(names) for names in zip(*parts, strict=True))
+    # Different tags never have both in common.
+    return (_OF_LABEL * of_label + _OF_PREFIX * of_prefix).fill_diagonal_(1.0)
+
+
+def _equal(names: Sequence[Hashable]) -> Tensor:
+    """(names, names) 1 where two of them are equal, else 0."""
+    numbers = {name: number for number, name in enumerate(names)}
+    ids = torch.tensor([numbers[name] for name in names])
+    return (ids.unsqueeze(1) == ids).float()  # (names, 1) == (names,)
