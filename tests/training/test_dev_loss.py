@@ -41,7 +41,7 @@ def by_hand(prepared: Prepared, known: set[str]) -> float:
         targets = {"tags": tag_target(one, prepared.vocabulary)}
         batch = encode(one, prepared.vocabulary, targets, chars=True).batch([0])
         with torch.no_grad():
-            emissions = model.head.linear(model.states(batch))
+            emissions = model.head.emissions(model.states(batch))
             total -= float(crf(emissions, batch.target("tags"), batch.tokens.mask))
         tokens += len(sentence)
     return total / tokens

@@ -34,7 +34,7 @@ def test_a_later_run_is_resumed_with_what_followed_from_its_corpus() -> None:
         **dropouts, "data.tokenizer": "blanks", "embeddings.affix_dim": 50, "train.lr": 0.01,
         "train.batch_size": 4, "train.max_epochs": "auto", "train.patience": "auto",
         "head.label_consistency": "auto", "head.pooling": "auto", "head.bag_of_words": "auto",
-        "head.feature_crf": "auto",
+        "head.feature_crf": "auto", "head.tag_sharing": "auto",
     }  # fmt: skip
 
 
