@@ -8,6 +8,7 @@ from tagkit.evaluation.html_report.tables import MAX_ROWS, left_out, note
 from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.significance import Difference, Interval
 from tagkit.evaluation.systems import System, Systems
+from tagkit.evaluation.systems_text import without_gold_spans
 from tagkit.html.chart import PAGE_TICKS, round_ticks
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, joined, percent, table
@@ -34,7 +35,9 @@ def _table(systems: Sequence[System]) -> Markup:
          *_difference(system.difference)]
         for number, system in enumerate(systems, 1)
     ]  # fmt: skip
+    remark = without_gold_spans(systems)
     parts = [
+        note(f"{remark[0].upper()}{remark[1:]}.") if remark else None,
         element(
             "figure", element("figcaption", f"{measure} with its {level}"), _chart(systems, measure)
         ),
