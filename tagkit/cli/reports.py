@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.class_report import ClassReport, label_reports
+from tagkit.evaluation.language_report import perplexity_text
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
 from tagkit.text.unit_kinds import UNIT_KINDS
@@ -256,7 +257,7 @@ def _headline_line(split: str, headline: StoredHeadline) -> str:
     # True is an int to Python, and no score.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         if not headline.is_share:
-            number = f"{value:,.2f}"
+            number = perplexity_text(value)
         elif value <= 1:
             number = f"{100 * value:.2f}"
     return f"{split + ' ' + _shown(headline.measure):<11} {number} ({_shown(headline.mode)})"

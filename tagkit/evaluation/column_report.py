@@ -68,7 +68,11 @@ class ColumnReport:
         return self.tags.measure if self.tags is not None else "accuracy"
 
     def parts(self) -> dict[str, float]:
-        """Every score by its name in history.jsonl, which begins with the column's."""
+        """Every score by its name in history.jsonl, which begins with the column's.
+
+        Of tags without spans, F1 is accuracy: a wrong tag is missed once and wrongly predicted
+        once. It is there all the same, as before a corpus is read nobody knows what its tags are.
+        """
         found = {"accuracy": self.accuracy}
         if self.tags is not None:
             found |= {"f1": self.tags.micro.f1, "macro_f1": self.tags.macro.f1}

@@ -202,7 +202,7 @@ def _refuse_joined(gold: Labelled, predicted: Labelled) -> None:
     for item in predicted.items:
         for label in {*item.labels} - known:
             # As `tagkit predict` writes them where a format has one place for classes.
-            joined = label.split(",")
+            joined = [part.strip() for part in label.split(",")]
             if len(joined) > 1 and known.issuperset(joined):
                 raise DataError(
                     f"{predicted.name}: has several classes of a text in one cell "

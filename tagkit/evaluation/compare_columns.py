@@ -1,7 +1,9 @@
 """Comparison of two columns of one file: gold tags and, beside them, predicted ones."""
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
@@ -12,6 +14,7 @@ from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.errors import DataError
+from tagkit.evaluation.file_pairs import all_cells
 from tagkit.evaluation.labelled import find_format_of_gold
 from tagkit.evaluation.pairing import predicted_tags
 from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
@@ -168,6 +171,7 @@ def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _C
             )
         )
     last = -1 if found is None or found.tag is None else found.tag - found.width
+    is_named = pred_column is not None
     pred_column = last if pred_column is None else pred_column
     classes: tuple[int, ...] = ()
     if data.first_tag_column is None:
@@ -192,7 +196,48 @@ def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _C
                 Setting("pred_column"),
             )
         )
+    if gold and predicted and not is_named:
+        _refuse_several(name, beginning, gold.tag, predicted.tag)
     return _Columns(data, pred_column, classes, chain(beginning, pieces))
+
+
+def _refuse_several(
+    name: str, pieces: Iterable[Sequence[str]], gold: int | None, predicted: int | None
+) -> None:
+    """Refuse two columns each of which belongs to another one, as in a run with several of tags.
+
+    Args:
+        name: of a column file.
+        pieces: its beginning.
+        gold: column of the gold tags.
+        predicted: the last one, which nobody has named.
+
+    Raises:
+        DataError: the tags of each are more like those of another column than like each other's.
+    """
+    columns = list(zip(*all_cells(name, pieces), strict=False))
+    if gold is None or predicted is None or len(columns) < 5:
+        return  # a word and two columns of tags with their predictions are five
+
+    def alike(one: int, other: int) -> int:
+        return sum(map(operator.eq, columns[one], columns[other]))
+
+    others = [number for number in range(1, len(columns)) if number not in (gold, predicted)]
+    found = [max(others, key=partial(alike, each)) for each in (gold, predicted)]
+    if found[0] != found[1] and all(
+        alike(each, other) > alike(gold, predicted)
+        for each, other in zip((gold, predicted), found, strict=True)
+    ):
+        raise DataError(
+            Message(
+                f"{name}: the tags of column {gold} are like those of column {found[0]}, "
+                f"and those of column {predicted} like those of column {found[1]}: name the gold "
+                "and the predicted ones with ",
+                Setting("data.tag_column"),
+                " and ",
+                Setting("pred_column"),
+            )
+        )
 
 
 def _layout(name: str, pieces: Iterable[Sequence[str]], options: ColumnOptions) -> Layout | None:

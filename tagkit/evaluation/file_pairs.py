@@ -1,6 +1,6 @@
 """Two files to be compared: the format of each, and the column in which its tags are."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from tagkit.config import Column, DataConfig
@@ -118,12 +118,16 @@ def _refuse_several(
 
 def _first_cells(source: Source) -> tuple[str, ...]:
     """The cells of the first token of a column file; none where its beginning has no token."""
-    reader = ColumnReader(source.name, ColumnOptions(False, 0, None, None, with_tags=False))
+    return next(all_cells(source.name, [source.beginning()]), ())
+
+
+def all_cells(name: str, pieces: Iterable[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The cells of each token in some lines at the beginning of a column file."""
+    reader = ColumnReader(name, ColumnOptions(False, 0, None, None, with_tags=False))
     with suppress(FormatError):  # which reading the file raises, after what is before the line
-        for block in reader.blocks([source.beginning()]):
+        for block in reader.blocks(pieces):
             if block.sentence is not None:
-                return block.sentence.words[0], *(cells[0] for cells in block.sentence.features)
-    return ()
+                yield from zip(block.sentence.words, *block.sentence.features, strict=True)
 
 
 @contextmanager

@@ -11,13 +11,15 @@ units are.
 """
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tagkit.evaluation.report import LANGUAGE
+from tagkit.text.json_text import plain
 
-_MOST_NATS = 700.0  # exp of more is infinite in float64, which JSON does not have
+_LONG = 1e12  # a perplexity from here on is shown by its first digits and its power of ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class PairFigures:
     pairs: int
 
     def parts(self) -> dict[str, float]:
-        """The scores by name."""
+        """The scores by name; a perplexity that no float64 can hold is infinite."""
         return {
             "continuation_perplexity": _perplexity(self.nats / max(1, self.units)),
             "exact_match": self.exact / max(1, self.pairs),
@@ -83,7 +85,7 @@ class LanguageReport:
 
     @property
     def perplexity(self) -> float:
-        """Of a unit."""
+        """Of a unit; infinite where no float64 can hold it."""
         return _perplexity(self.cross_entropy)
 
     @property
@@ -102,7 +104,10 @@ class LanguageReport:
         return "cross-entropy"
 
     def parts(self) -> dict[str, float]:
-        """The scores by name."""
+        """The scores by name, all of them finite, as checkpoints want them."""
+        return {name: min(value, sys.float_info.max) for name, value in self._scores().items()}
+
+    def _scores(self) -> dict[str, float]:
         return {
             "cross_entropy": self.cross_entropy,
             "perplexity": self.perplexity,
@@ -111,12 +116,12 @@ class LanguageReport:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values, for JSON; a perplexity that no float64 can hold is None."""
         return {
             "kind": LANGUAGE,
             "measure": self.measure,
             "headline": self.headline,
-            **self.parts(),
+            **plain(self._scores()),
             "units": self.units,
             "unknown": self.unknown,
             "characters": self.characters,
@@ -131,4 +136,14 @@ class LanguageReport:
 
 
 def _perplexity(nats: float) -> float:
-    return math.exp(min(nats, _MOST_NATS))
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
+
+
+def perplexity_text(perplexity: float) -> str:
+    """A perplexity as people read it."""
+    if perplexity > sys.float_info.max:
+        return f"over {sys.float_info.max:.1e}"
+    return f"{perplexity:,.2f}" if perplexity < _LONG else f"{perplexity:.4e}"

@@ -1,5 +1,6 @@
 """What all reports have in common, and the headline of one that was written to metadata.json."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any, Protocol
@@ -85,7 +86,10 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
         # Perplexities of different units cannot be compared.
         kind = UNIT_KINDS.get(unit) if isinstance(unit, str) else None
         mode = None if kind is None else f"per {kind.name}"
-        yield StoredHeadline("perplexity", table.get("perplexity"), mode, is_share=False)
+        value = table.get("perplexity")
+        if value is None and "perplexity" in table:  # JSON has no name for one that is infinite
+            value = math.inf
+        yield StoredHeadline("perplexity", value, mode, is_share=False)
         return
     # Of a task whose report is of a kind of its own, which no metric here is defined for.
     if "headline" in table:

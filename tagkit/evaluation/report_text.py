@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.column_report import ColumnReport, ColumnsReport
-from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.language_report import LanguageReport, perplexity_text
 from tagkit.evaluation.metrics import Comparison, added_metrics
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
@@ -55,7 +55,7 @@ def report_lines(report: Report, width: int | None = None) -> Iterator[str]:
 
 def _language_lines(report: LanguageReport) -> Iterator[str]:
     yield f"cross-entropy       {report.cross_entropy:>10.4f} nats a unit"
-    yield f"perplexity          {report.perplexity:>10.2f}"
+    yield f"perplexity          {perplexity_text(report.perplexity):>10}"
     yield f"bits per character  {report.bits_per_character:>10.4f}"
     if report.cache:
         numbers = ", ".join(
@@ -65,7 +65,7 @@ def _language_lines(report: LanguageReport) -> Iterator[str]:
         yield f"with a neural cache: {numbers}"
     if report.pairs:
         parts = report.pairs.parts()
-        yield f"perplexity of continuations {parts['continuation_perplexity']:.2f}"
+        yield f"perplexity of continuations {perplexity_text(parts['continuation_perplexity'])}"
         found = f"{report.pairs.exact:,} of {plural(report.pairs.pairs, 'continuation')}"
         yield f"exact match {parts['exact_match']:.4f}: {found} as a greedy search writes them"
     of = " of continuations" if report.counted == "continuation" else ""

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from tagkit.evaluation.report_text import label_cell
+from tagkit.evaluation.report_text import label_cell, without_spans
 from tagkit.evaluation.significance import Difference
 from tagkit.evaluation.systems import System, Systems
+from tagkit.evaluation.tag_report import TagReport
 from tagkit.evaluation.text_table import WIDTH, interval_cell, p_cell, shares, table
 from tagkit.wording import plural
 
@@ -53,8 +54,18 @@ def _score_lines(systems: Sequence[System], names: Sequence[str], room: int) -> 
     yield from table("system", heads, rows, room)
     if comparisons:
         yield "change: from the first system; p: of a paired randomisation test"
+    if remark := without_gold_spans(systems):
+        yield remark
     if adjusted:
         yield _holm_line(comparisons)
+
+
+def without_gold_spans(systems: Sequence[System]) -> str:
+    """What scores and differences of 0 mean, if there is no gold span; else an empty text."""
+    reports = [run.report for system in systems for run in system.runs]
+    if all(isinstance(report, TagReport) and without_spans(report) for report in reports):
+        return "there is no gold span: all scores are 0, and a difference of 0 says nothing"
+    return ""
 
 
 def _run_lines(systems: Sequence[System], names: Sequence[str], room: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tagkit.text.json_text import from_json
 from tagkit.text.units import Unit, Units
 from tagkit.wording import quoted
 
@@ -87,7 +88,22 @@ def prefix_problem(line: str) -> str | None:
         return f"{expected}, found {len(others)}: {quoted(line)}"
     if others and not prefix.strip():
         return f"{expected}, found an empty prefix: {quoted(line)}"
+    if not others and _is_record(prefix):
+        return (
+            f"{expected}, found a JSON object: {quoted(line)}; write its text as a line, or a tab "
+            "behind an object that is a prefix itself"
+        )
     return None
+
+
+def _is_record(line: str) -> bool:
+    """Whether a line is one of JSON Lines, whose text alone would be a prefix."""
+    if not line.lstrip().startswith("{"):
+        return False
+    try:
+        return isinstance(from_json(line.encode()), dict)
+    except ValueError:
+        return False
 
 
 def within(units: Units) -> Units:

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.evaluation.criterion import Criterion, scaled
+from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
+from tagkit.html.elements import Child, element
 from tagkit.storage import cannot_write, encoded, write_whole
 from tagkit.training.callbacks import CURVES, Epoch
-from tagkit.training.svg import Plot, line, picture, text
 
 _WIDTH, _HEIGHT = 400, 300  # pixels of a plot with its labels
+_SPACE = 0.05  # of an axis, free at both ends
 _COLOURS = ("#1f77b4", "#ff7f0e")
 
 LOSS_LABEL, SCORE_LABEL = "loss (nats)", "dev score"  # of the vertical axes
@@ -37,7 +39,7 @@ def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) ->
         _Curves(numbers, losses, LOSS_LABEL, "loss"),
         _Curves(numbers, {"dev": scores}, SCORE_LABEL, f"dev {criterion.name}", marked=best),
     ]
-    drawn = "".join(f"{each}\n" for each in picture(_WIDTH * len(plots), _HEIGHT, _elements(plots)))
+    drawn = picture(_WIDTH * len(plots), _HEIGHT, map(_beside, range(len(plots)), plots))
     try:
         write_whole(folder / CURVES, encoded(drawn, first=True))
     except OSError as error:
@@ -62,31 +64,38 @@ class _Curves:
     title: str
     marked: int | None = None
 
-    def lines(self) -> Iterator[str]:
-        """Elements of SVG, in a square whose corner is at (0, 0)."""
+    def parts(self) -> Iterator[Child]:
+        """Elements of SVG, in an area whose corner is at (0, 0)."""
         values = [value for curve in self.curves.values() for value in curve]
-        ends = self.epochs[0], self.epochs[-1]
-        plot = Plot(_WIDTH, _HEIGHT, ends, (min(values), max(values)))
-        # There is no epoch 2.5.
-        ticks = [(tick, f"{tick:g}") for tick in plot.across.ticks(least_step=1)]
-        yield from plot.frame(self.title, ticks, "epoch", self.label)
+        chart = Chart(
+            # There is no epoch 2.5.
+            _axis(self.epochs[0], self.epochs[-1], "epoch", least_step=1),
+            _axis(min(values), max(values), self.label),
+            _WIDTH, _HEIGHT, FILE,
+        )  # fmt: skip
+        yield from chart.framed(self.title)
+        top = chart.margins.top
         if self.marked is not None:
-            x = plot.across.at(self.marked)
-            yield line(x, plot.top, x, plot.bottom, "#888", f"best epoch: {self.marked}")
+            x, _ = chart.place((self.marked, values[0]))
+            yield straight(x, top, x, chart.bottom, f"best epoch: {self.marked}", stroke="#888",
+                           stroke_dasharray="2 3")  # fmt: skip
         for (name, curve), colour in zip(self.curves.items(), _COLOURS, strict=False):
             points = list(zip(self.epochs, curve, strict=True))
-            yield plot.curve(points, colour, 'stroke-width="1.5"')
+            yield chart.line(points, fill="none", stroke=colour, stroke_width="1.5")
             for epoch, value in points:
                 said = f"epoch {epoch}, {name}: {value:.6g}"
-                yield plot.dot((epoch, value), 2.5, colour, said)
+                yield chart.dot((epoch, value), 2.5, said, fill=colour)
         if len(self.curves) > 1:
             for number, (name, colour) in enumerate(zip(self.curves, _COLOURS, strict=False)):
-                place = plot.right - 8, plot.top + 18 + 16 * number
-                yield text(*place, name, anchor="end", fill=colour)
+                place = chart.right - 8, top + 18 + 16 * number
+                yield label(*place, name, text_anchor="end", fill=colour)
 
 
-def _elements(plots: Sequence[_Curves]) -> Iterator[str]:
-    for number, plot in enumerate(plots):
-        yield f'<g transform="translate({_WIDTH * number} 0)">'
-        yield from plot.lines()
-        yield "</g>"
+def _axis(low: float, high: float, name: str, *, least_step: float = 0.0) -> Axis:
+    ticks = round_ticks(low, high, FILE_TICKS, least=least_step)
+    return Axis(low, high, [(tick, f"{tick:g}") for tick in ticks], name, space=_SPACE)
+
+
+def _beside(number: int, plot: _Curves) -> Child:
+    """A plot at its place in the picture."""
+    return element("g", *plot.parts(), transform=f"translate({_WIDTH * number} 0)")

@@ -147,6 +147,13 @@ def test_a_language_model_says_what_it_reads_and_how(
         metadata={}, config=context.config, vocabulary=context.vocabulary, model=context.model,
         calibration=None,
     )  # fmt: skip
+    # A perplexity that no number can hold is null in JSON.
+    scores = {"kind": "language-model", "perplexity": None, "unit": "word"}
+    bundle.metadata["scores"] = {"dev": scores, "test": {**scores, "perplexity": 1.5e3}}
     lines = [*info_lines("m", bundle)]
+    assert lines[-2:] == [
+        "dev perplexity over 1.8e+308 (per word)",
+        "test perplexity 1,500.00 (per word)",
+    ]
     assert f"vocabulary  {vocabulary}" in lines
     assert f"reads       {reads}" in lines

@@ -77,7 +77,8 @@ def test_the_report_of_tags_is_that_of_a_single_column() -> None:
     )  # fmt: skip
     assert upos.tags == alone
     assert upos.headline == alone.accuracy == upos.accuracy == 0.75
-    assert upos.parts()["UPOS_f1"] == 0.75
+    assert upos.parts()["UPOS_f1"] == upos.parts()["UPOS_accuracy"] == 0.75
+    assert upos.parts()["UPOS_macro_f1"] != 0.75
 
 
 def test_the_headline_is_the_mean_of_the_columns() -> None:

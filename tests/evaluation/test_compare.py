@@ -315,26 +315,30 @@ def test_an_empty_label_of_a_predicted_table_is_an_error_and_one_of_gold_is_refu
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
-def test_several_classes_in_one_cell_are_no_class_of_their_own(tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize("joined", ["a,b", "a, b"])
+def test_several_classes_in_one_cell_are_no_class_of_their_own(
+    tmp_path: Path, ending: str, joined: str
+) -> None:
     lines = ('{"text": "How far", "labels": ["a", "b"]}', '{"text": "Who was", "labels": ["b"]}')
     gold = write(tmp_path, "gold.jsonl", "".join(f"{line}\n" for line in lines))
     separator = "," if ending == "csv" else "\t"
-    rows = (("text", "label"), ("How far", '"a,b"' if ending == "csv" else "a,b"), ("Who was", "b"))
+    cell = f'"{joined}"' if ending == "csv" else joined
+    rows = (("text", "label"), ("How far", cell), ("Who was", "b"))
     predicted = write(tmp_path, f"p.{ending}", "".join(f"{separator.join(r)}\n" for r in rows))
     with pytest.raises(DataError) as caught:
         compare(gold, predicted)
     assert str(caught.value) == (
-        f"{predicted}: has several classes of a text in one cell ('a,b'), which cannot be told "
-        "from one class; write the predictions as jsonl-texts"
+        f"{predicted}: has several classes of a text in one cell ('{joined}'), which cannot be "
+        "told from one class; write the predictions as jsonl-texts"
     )
     # JSON Lines cannot be misread, and of texts with one class each none is joined.
-    joined = write(tmp_path, "j.jsonl", lines[0].replace('"a", "b"', '"a,b"') + "\n" + lines[1])
-    assert compare(gold, joined).accuracy == 0.5
+    named = lines[0].replace('"a", "b"', f'"{joined}"')
+    one = write(tmp_path, "j.jsonl", f"{named}\n{lines[1]}")
+    assert compare(gold, one).accuracy == 0.5
     single = write(tmp_path, "s.jsonl", lines[0].replace('"a", "b"', '"a"') + "\n" + lines[1])
     assert compare(single, predicted).accuracy == 0.5
     # A class may have a comma in its name.
-    named = write(tmp_path, "named.jsonl", lines[0].replace('"a", "b"', '"a,b"') + "\n" + lines[1])
-    assert compare(named, predicted).accuracy == 1
+    assert compare(one, predicted).accuracy == 1
 
 
 def test_a_named_column_of_conllu_beside_spans_is_that_of_the_predictions(tmp_path: Path) -> None:

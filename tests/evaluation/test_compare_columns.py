@@ -40,6 +40,27 @@ def test_one_file_of_conllu_needs_the_name_of_the_predicted_column(
         compare(path, None, column="UPOS")
 
 
+def test_the_columns_of_several_predictions_have_to_be_named(tmp_path: Path) -> None:
+    # A word, two columns of gold tags, and the predictions of both, as in dev.pred of a run.
+    text = "Ada PROPN B-PER PROPN B-PER\nleft VERB O NOUN O\nOslo PROPN B-LOC PROPN O\n"
+    path = write(tmp_path, "dev.pred", text)
+    for options, gold, other in (((), 3, 1), (("data.tag_column=1",), 1, 3)):
+        with pytest.raises(DataError) as caught:
+            compare(path, None, *options)
+        assert str(caught.value) == (
+            f"{path}: the tags of column {gold} are like those of column {other}, and those of "
+            "column 4 like those of column 2: name the gold and the predicted ones with "
+            "data.tag_column and pred_column"
+        )
+    assert compare(path, None, "data.tag_column=1", column=3).accuracy == pytest.approx(2 / 3)
+    assert compare(path, None, "data.tag_column=2").accuracy == pytest.approx(2 / 3)
+    # Features are not like tags; a single column that is does not say which belong together.
+    for row in ("{0} {1} x {2} {4}", "{0} {2} x {2} {4}"):
+        rows = (row.format(*line.split()) for line in text.splitlines())
+        one = write(tmp_path, "one", "".join(f"{each}\n" for each in rows))
+        assert compare(one, None).accuracy == pytest.approx(2 / 3)
+
+
 CLASSES = (
     "Ada\tgreet\tleave\tB-PER\tB-PER\nleft\tgreet\tleave\tO\tO\n\nOslo\task\task\tB-LOC\tO\n\n"
 )

@@ -2,13 +2,14 @@
 
 import json
 import math
+import sys
 from dataclasses import replace
 
 import pytest
 
 from tagkit.errors import DataError
 from tagkit.evaluation.by_sentence import parts_of
-from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.language_report import LanguageReport, PairFigures
 from tagkit.evaluation.report import stored_headlines
 from tagkit.evaluation.report_text import report_lines
 
@@ -57,8 +58,24 @@ def test_a_cache_is_named_with_its_numbers() -> None:
     ]
 
 
-def test_a_perplexity_beyond_all_numbers_is_still_one() -> None:
-    assert math.isfinite(replace(REPORT, nats=1e9).perplexity)
+def test_a_perplexity_beyond_all_numbers_is_said_to_be_one() -> None:
+    pairs = PairFigures(nats=1e9, units=2, unknown=0, exact=0, pairs=1)
+    beyond = replace(REPORT, nats=1e9, pairs=pairs)
+    assert beyond.perplexity == math.inf
+    lines = [*report_lines(beyond)]
+    assert lines[1] == "perplexity          over 1.8e+308"
+    assert lines[3] == "perplexity of continuations over 1.8e+308"
+    found = json.loads(json.dumps(beyond.to_dict(), allow_nan=False))
+    assert found["perplexity"] is found["continuation_perplexity"] is None
+    assert found["cross_entropy"] == 2.5e8
+    (headline,) = stored_headlines(found)
+    assert headline.value == math.inf
+    # A checkpoint, which has these, refuses what is not finite.
+    assert beyond.parts()["perplexity"] == sys.float_info.max
+
+
+def test_a_large_perplexity_has_no_more_digits_than_it_is_exact_to() -> None:
+    assert [*report_lines(replace(REPORT, nats=4 * 705.0))][1] == "perplexity          1.5053e+306"
 
 
 @pytest.mark.parametrize(

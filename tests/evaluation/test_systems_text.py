@@ -28,6 +28,14 @@ def test_two_systems_have_their_types_in_one_table() -> None:
     ]
 
 
+def test_without_a_gold_span_the_scores_of_0_are_explained() -> None:
+    nothing = Sentence(WORDS, ("O", "O", "O"))
+    remark = "there is no gold span: all scores are 0, and a difference of 0 says nothing"
+    systems = tagkit.compare([nothing], {"a": [nothing], "b": [GOLD]}, scheme="iob2")
+    assert [*systems_lines(systems, ["a", "b"])][4] == remark
+    assert remark not in lines([GOLD], a=[nothing], b=[nothing])
+
+
 def test_more_systems_have_a_table_of_changes_each() -> None:
     shown = lines([GOLD], a=[FOUND], b=[GOLD], c=[FOUND])
     assert "Holm p: adjusted for 2 comparisons" in shown

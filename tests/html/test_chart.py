@@ -3,7 +3,7 @@
 import pytest
 from html_pages import parsed
 
-from tagkit.html.chart import Axis, Chart, even_ticks, share_bar
+from tagkit.html.chart import Axis, Chart, round_ticks, share_bar
 
 CHART = Chart(
     Axis(0, 10, [(0, "0"), (10, "ten")], "x"), Axis(0, 1, [(0.5, "half")], "y"), 176, 162
@@ -22,13 +22,13 @@ def test_equal_ratios_have_equal_lengths_on_a_logarithmic_axis() -> None:
 
 
 def test_a_bar_stands_on_the_axis() -> None:
-    (bar,) = parsed(CHART.bar(0, 5, 0.5, "bar")).all("rect")
+    (bar,) = parsed(CHART.bar(0, 5, 0.5, class_="bar")).all("rect")
     size = {name: float(bar.attributes[name]) for name in ("x", "y", "width", "height")}
     assert size == {"x": 59, "y": 64, "width": 48, "height": 50}
 
 
 def test_a_chart_is_an_image_with_a_name_and_its_ticks() -> None:
-    root = parsed(CHART.svg("A <chart>", CHART.line([(0, 0), (10, 1)], "curve")))
+    root = parsed(CHART.svg("A <chart>", CHART.line([(0, 0), (10, 1)], class_="curve")))
     (svg,) = root.all("svg")
     assert svg.attributes["role"] == "img"
     assert svg.attributes["aria-label"] == "A <chart>"
@@ -43,10 +43,22 @@ def test_a_chart_is_an_image_with_a_name_and_its_ticks() -> None:
         (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
         (81.3, 96.2, [85, 90, 95]),
         (89.99, 90.4, [90, 90.1, 90.2, 90.3, 90.4]),
+        (0, 3e-12, [0, 1e-12, 2e-12, 3e-12]),
+        (7, 7, [7]),
     ],
 )
 def test_ticks_are_round_values(low: float, high: float, ticks: list[float]) -> None:
-    assert even_ticks(low, high) == ticks
+    assert round_ticks(low, high, 5) == ticks
+
+
+def test_ticks_of_whole_numbers_are_not_between_them() -> None:
+    assert round_ticks(1, 3, 6, least=1) == [1, 2, 3]
+
+
+def test_an_axis_has_space_at_both_ends() -> None:
+    axis = Axis(10, 20, [], "n", space=0.05)
+    assert [axis.part(n) for n in (10, 15, 20)] == pytest.approx([0.05, 0.5, 0.95])
+    assert Axis(7, 7, [], "n", space=0.05).part(7) == 0.5
 
 
 def test_a_small_bar_never_leaves_its_track() -> None:

@@ -153,6 +153,25 @@ def test_a_line_without_one_prefix_is_named_after_the_answers_before_it(
         next(found)
 
 
+def test_a_line_of_json_lines_is_no_prefix_unless_a_tab_says_so(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    path = tmp_path / "prefixes.jsonl"
+    record = '{"text": "a b"}'
+    path.write_text(f"{record}\n")
+    with pytest.raises(FormatError) as caught:
+        [*lines_for(predictor, path, options())]
+    assert str(caught.value) == (
+        f"{path}:1: expected a prefix, or a prefix and a continuation with one tab between them, "
+        f"found a JSON object: '{record}'; write its text as a line, or a tab behind an object "
+        "that is a prefix itself"
+    )
+    # What only begins like an object is text.
+    path.write_text(f"{record}\t\n{{a b\n{{}} a\n")
+    found = lines_for(predictor, path, options(output_format="jsonl"))
+    assert [json.loads(line)["prefix"] for line in found if line] == [record, "{a b", "{} a"]
+
+
 def test_prefixes_are_no_texts_to_be_annotated(predictor: Predictor) -> None:
     for annotate in (predictor.predict, predictor.n_best):
         with pytest.raises(DataError) as caught:

@@ -51,7 +51,7 @@ def _diagram(bins: list[Bin]) -> Markup:
     chart = Chart(Axis(0, 1, _TICKS, "confidence, %"), Axis(0, 1, _TICKS, "right, %"))
     return chart.svg(
         "Share of right predictions by confidence",
-        *(chart.bar(each.low, each.high, each.accuracy, "bar") for each in bins),
-        chart.line([(0, 0), (1, 1)], "ideal"),
-        *(chart.dot((each.confidence, each.confidence), "dot-2") for each in bins),
+        *(chart.bar(each.low, each.high, each.accuracy, class_="bar") for each in bins),
+        chart.line([(0, 0), (1, 1)], class_="ideal"),
+        *(chart.dot((each.confidence, each.confidence), class_="dot-2") for each in bins),
     )

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from tagkit.evaluation.html_report.tables import note, side_by_side
 from tagkit.evaluation.learning_curve import LEVEL, LearningCurve
-from tagkit.html.chart import Axis, Chart, Place, even_ticks
+from tagkit.html.chart import PAGE_TICKS, Axis, Chart, Place, round_ticks
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, percent, table
 from tagkit.wording import plural_of
@@ -70,7 +70,7 @@ def _chart(curve: LearningCurve) -> Markup:
     chart = Chart(
         Axis(first / 1.15, last * 1.15, [(size, f"{size:,}") for size in ticks],
              f"training {plural_of(curve.unit)}", log=True),
-        Axis(low, high, [(tick, f"{tick:g}") for tick in even_ticks(low, high)],
+        Axis(low, high, [(tick, f"{tick:g}") for tick in round_ticks(low, high, PAGE_TICKS)],
              f"{curve.measure}, %"),
         width=560,
     )  # fmt: skip
@@ -82,14 +82,20 @@ def _chart(curve: LearningCurve) -> Markup:
 
     whiskers = (
         chart.line([(each.sentences, 100 * each.low), (each.sentences, 100 * each.high)],
-                   "whisker-2")
+                   class_="whisker-2")
         for each in curve.forecasts
     )  # fmt: skip
     return chart.svg(
         f"{curve.measure} by number of training {plural_of(curve.unit)}, with forecasts",
-        chart.line(law(first, largest), "curve") if first < largest else None,
-        chart.line(law(largest, last), "curve-2") if largest < last else None,
+        chart.line(law(first, largest), class_="curve") if first < largest else None,
+        chart.line(law(largest, last), class_="curve-2") if largest < last else None,
         *whiskers,
-        *(chart.dot((each.sentences, 100 * each.score), "dot-2") for each in curve.forecasts),
-        *(chart.dot((point.sentences, 100 * point.score), "dot", 4.5) for point in curve.points),
+        *(
+            chart.dot((each.sentences, 100 * each.score), class_="dot-2")
+            for each in curve.forecasts
+        ),
+        *(
+            chart.dot((point.sentences, 100 * point.score), 4.5, class_="dot")
+            for point in curve.points
+        ),
     )

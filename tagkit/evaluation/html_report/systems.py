@@ -8,7 +8,8 @@ from tagkit.evaluation.html_report.tables import MAX_ROWS, left_out, note
 from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.significance import Difference, Interval
 from tagkit.evaluation.systems import System, Systems
-from tagkit.html.chart import even_ticks
+from tagkit.evaluation.systems_text import without_gold_spans
+from tagkit.html.chart import PAGE_TICKS, round_ticks
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, joined, percent, table
 
@@ -34,7 +35,9 @@ def _table(systems: Sequence[System]) -> Markup:
          *_difference(system.difference)]
         for number, system in enumerate(systems, 1)
     ]  # fmt: skip
+    remark = without_gold_spans(systems)
     parts = [
+        note(f"{remark[0].upper()}{remark[1:]}.") if remark else None,
         element(
             "figure", element("figcaption", f"{measure} with its {level}"), _chart(systems, measure)
         ),
@@ -104,7 +107,7 @@ def _chart(systems: Sequence[System], measure: str) -> Markup:
         return round(_LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT), 1)
 
     parts = []
-    for tick in even_ticks(100 * low, 100 * high):
+    for tick in round_ticks(100 * low, 100 * high, PAGE_TICKS):
         x = across(tick / 100)
         parts.append(element("line", x1=x, x2=x, y1=4, y2=height - 28, class_="grid"))
         parts.append(element("text", f"{tick:g}", x=x, y=height - 10, text_anchor="middle"))
