@@ -346,6 +346,15 @@ def test_what_is_no_size_is_refused_and_shown(size: Any, found: str) -> None:
         counts_of([10, size, 20], 80, "train.conll", "sentence")
 
 
+@pytest.mark.parametrize(
+    ("sizes", "found"), [(5, "5"), (0.5, "40"), ("1/4", "20"), (Fraction(1), "80")]
+)
+def test_a_single_size_is_too_few(sizes: Any, found: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        counts_of(sizes, 80, "train.conll", "sentence")
+    assert str(refused.value) == f"sizes: expected at least 3 sizes, found {found}"
+
+
 REFUSED: list[tuple[list[str], Sequence[int | Fraction], type[TagkitError], str]] = [
     ([], (Fraction(1, 16), Fraction(1, 2), 80), DataError,
      "{0}/train.conll: has 80 sentences to train on; parts of 5, 40, 80 are too small: expected at "
