@@ -32,8 +32,8 @@ _PARTS = {"config": "options", "corpora": "corpora", "spaces": "values"}
 Record = Mapping[str, Any]
 
 
-# Options whose values are files or folders.
-_FILES = ("embeddings.vectors", "train.init_from")
+# Options whose values are files or folders that a trial reads beside its corpora.
+READ = ("embeddings.vectors", "train.init_from")
 
 
 def check_values(config: Config, spaces: Mapping[str, Space]) -> None:
@@ -47,14 +47,14 @@ def check_values(config: Config, spaces: Mapping[str, Space]) -> None:
     for name, values in searched.items():
         for value in values:
             with_options(config, {name: value})
-            if name in _FILES and value and not Path(value).exists():
+            if name in READ and value and not Path(value).exists():
                 raise DataError(f"{value}: no such file")
     refuse_without_effect(config, "tagkit tune", searched)
 
 
 def failures_of(spaces: Mapping[str, Space]) -> tuple[type[TagkitError], ...]:
     """The errors that fail a trial and not the search: other values may be right."""
-    read = (VectorsError, BundleError) if any(name in spaces for name in _FILES) else ()
+    read = (VectorsError, BundleError) if any(name in spaces for name in READ) else ()
     return TrainingError, ConfigError, *read
 
 

@@ -46,8 +46,9 @@ from tagkit.training.optuna_trials import (
     suggest,
 )
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import output_folder, refuse_replaced, with_former_defaults
+from tagkit.training.run_identity import output_folder, refuse_unreadable, with_former_defaults
 from tagkit.training.search_identity import (
+    READ,
     check_values,
     corpus_digests,
     failures_of,
@@ -108,7 +109,10 @@ def search_options(
     if config.train.seeds:
         raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
     check_values(config, spaces)
-    refuse_replaced(config, resume=not force)
+    # Of the files to try `check_values` has found each.
+    refuse_unreadable(
+        with_options(config, {name: "" for name in spaces if name in READ}), resume=not force
+    )
     require_files(config, "the trials of a search")
     digests = corpus_digests(config)  # before there is a folder
     run_folder = RunFolder(folder, writes=True)
