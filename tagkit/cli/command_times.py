@@ -130,7 +130,10 @@ def _runs(command: list[str], rounds: int) -> list[_ProgramRun]:
         seconds = time.perf_counter() - start_s
         errors = ended.stderr.decode(errors="replace").splitlines()
         if ended.returncode:
-            told = "\n".join(errors[:-1]).strip()  # without the peak
-            raise DataError(told.removeprefix("error: "))
+            # The last line of `PROGRAM` is its peak, unless a signal has ended it.
+            has_peak = PROGRAM in command and ended.returncode > 0
+            found = [line for line in errors[: -1 if has_peak else None] if line]
+            unexplained = f"{command[0]}: ended with status {ended.returncode}, and without a word"
+            raise DataError(*(line.removeprefix("error: ") for line in found or [unexplained]))
         runs.append(_ProgramRun(seconds, errors))
     return runs

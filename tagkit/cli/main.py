@@ -34,7 +34,7 @@ from tagkit.cli import (
 )
 from tagkit.cli.messages import for_people
 from tagkit.cli.parser import Command, Commands
-from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
+from tagkit.cli.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.models.memory import is_out_of_memory
@@ -147,6 +147,8 @@ def _run(started_s: float) -> int:
         with clean_up_on_signal():
             app(obj=started_s)
     except SystemExit as ended:  # click's own way
+        if ended.code == STOPPED_BY_CTRL_C:  # which typer has made of a KeyboardInterrupt
+            say("stopped")
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Interrupted as error:
         _say_how_to_resume(error)

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tagkit.cli import messages
+from tagkit.errors import DataError
 from tagkit.wording import clipped, message_line
 
 # Phrases of the library that checks the options' values, and what they mean.
@@ -41,13 +42,15 @@ class Command(TyperCommand):
 
         click would take the last value in silence, and the user would believe that both counted.
         """
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        values, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for param, times in Counter(given).items():
             if times > 1 and _takes_one_value(param) and not ctx.resilient_parsing:
                 name = max(param.opts, key=len)
                 ctx.fail(
                     f"{name} takes one value, and is given {times} times: leave out all but one"
                 )
+        for param in given if not ctx.resilient_parsing else ():  # not to complete a line
+            _refuse_unnamed_model(param, values[param.name])
         rest = super().parse_args(ctx, args)
         for param in self.get_params(ctx):
             value = ctx.params.get(param.name)
@@ -85,6 +88,21 @@ def _takes_one_value(param: Any) -> bool:
     """Whether it is an option whose second value would replace the first."""
     # A flag that is given twice means what it means once.
     return param.param_type_name == "option" and not (param.multiple or param.is_flag)
+
+
+def _refuse_unnamed_model(param: Any, given: Any) -> None:
+    """Refuse an empty name of a model's folder, as of an unset variable of a shell.
+
+    Here, where it is still text: the path of an empty name is ".", the current folder.
+
+    Raises:
+        DataError: it is empty.
+    """
+    if param.param_type_name != "argument" or param.metavar != "MODEL":
+        return
+    names = given if isinstance(given, list | tuple) else [given]
+    if any(isinstance(name, str) and not name.strip() for name in names):
+        raise DataError("MODEL: expected the folder of a model, found an empty name")
 
 
 def _complete(param: Any) -> None:

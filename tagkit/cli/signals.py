@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # SIGHUP, sent when a terminal is closed, is unknown to Windows.
 _ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-_STOPPED_BY_CTRL_C = 128 + signal.SIGINT
+STOPPED_BY_CTRL_C = 128 + signal.SIGINT
 _AGAIN_S = 0.02  # after which a signal is sent again: what swallowed its exception has ended
 
 
@@ -36,7 +36,7 @@ class Ended(BaseException):
 def status_of(error: Interrupted | KeyboardInterrupt | Ended) -> int:
     """Exit status of a program that was ended by a signal: 128 and the signal's number."""
     cause = error if isinstance(error, Ended) else error.__cause__
-    return cause.status if isinstance(cause, Ended) else _STOPPED_BY_CTRL_C
+    return cause.status if isinstance(cause, Ended) else STOPPED_BY_CTRL_C
 
 
 @contextmanager

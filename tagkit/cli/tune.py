@@ -132,7 +132,7 @@ def tune_command(
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.tuning import require_optuna, tune
+    from tagkit.training.tuning import tune
 
     config = config_file(config, train)
     flags = {
@@ -166,7 +166,6 @@ def tune_command(
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
-    require_optuna()
     # Importing torch and Optuna takes seconds, in which a signal must be handled already.
     with stop_on_signal() as stop:
         from tagkit.cli.tune_progress import SearchProgress

@@ -17,12 +17,11 @@ class SearchProgress(ProgressBar, TuneListener):
         super().__init__("trials", trials)
         self._metric = metric
 
-    def __enter__(self) -> "SearchProgress":
-        """Start the bar and the table."""
+    def on_start(self) -> None:
+        """The head of the table."""
         if self._metric != AUTO:
             note(f"trials are ranked by {self._metric} on dev")
         note("trial      dev   seconds  options")
-        return super().__enter__()
 
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
         """A row of the table; * if no earlier trial was as good."""

@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 import torch
 
 from tagkit.config import Config, options_of, training_scheme, without_effect_in
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import Corpus
-from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import ConfigError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model, within_member
+from tagkit.models.transfer_text import inherit_pairs
 from tagkit.text.unit_kinds import UNIT_KINDS
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
@@ -79,6 +77,8 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
         if getattr(config.head, key) == "auto" and serves(base.config.task) and serves(config.task):
             head = config.head.model_copy(update={key: getattr(base.config.head, key)})
             config = config.model_copy(update={"head": head})
+    config, of_pairs = inherit_pairs(config, base, name)
+    problems += of_pairs
     problems += _contradictions(config, base, name)
     problems += without_effect_in(config, name)
     if problems:
@@ -120,21 +120,6 @@ def _contradictions(config: Config, base: Bundle, name: str) -> list[str]:
                     f"{option_name} = {value!r}, expected {option.otherwise!r}"
                 )
     return problems
-
-
-def in_units_of(corpus: Corpus, base: Bundle) -> Corpus:
-    """A corpus of texts in the units of the base model, which its own text may not give."""
-    units = base.vocabulary.units
-
-    def cut(split: Split | None) -> Split | None:
-        if split is None or units is None or not isinstance(split.sentences, UnitLines):
-            return split
-        return replace(split, sentences=split.sentences.cut_again(units.units))
-
-    train, dev = cut(corpus.train), cut(corpus.dev)
-    assert train is not None
-    assert dev is not None
-    return Corpus(train, dev, cut(corpus.test))
 
 
 def pretrained_vectors(base: Bundle) -> Vectors | None:

@@ -40,6 +40,8 @@ class Measured:
         unit: what a training sentence is called.
         points: in the order in which they were measured.
         sizes: that were asked for, increasing; empty where an older file does not say.
+        seeds: that were asked for, increasing; those of the points where an older file does not
+            say.
     """
 
     run: Mapping[str, Any]
@@ -47,6 +49,7 @@ class Measured:
     unit: str
     points: tuple[Point, ...] = ()
     sizes: tuple[int, ...] = ()
+    seeds: tuple[int, ...] = ()
 
 
 def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None = None) -> None:
@@ -62,6 +65,7 @@ def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None
         "measure": measured.measure,
         "unit": measured.unit,
         "sizes": list(measured.sizes),
+        "seeds": list(measured.seeds),
         "points": [point.to_dict() for point in points],
         "law": curve.law.to_dict() if curve else None,
         "forecasts": [each.to_dict() for each in curve.forecasts] if curve else [],
@@ -91,9 +95,10 @@ def read_measured(folder: Path) -> Measured:
         sizes = record.get("sizes")
         if sizes is None and record.get("law"):  # of a version that wrote no sizes
             sizes = {point.sentences for point in points}
+        seeds = record.get("seeds", {point.seed for point in points})
         return Measured(
             dict(record["run"]), str(record["measure"]), str(record["unit"]), points,
-            tuple(sorted(map(int, sizes or ()))),
+            tuple(sorted(map(int, sizes or ()))), tuple(sorted(map(int, seeds))),
         )  # fmt: skip
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,7 +1,7 @@
 """The sizes of a learning curve: numbers of sentences, or shares of the training corpus."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from numbers import Integral
@@ -80,7 +80,9 @@ def counts_of(sizes: Sequence[Size], total: int, path: str, unit: str) -> tuple[
         ConfigError: they are too few or do not increase, or one is no size.
         DataError: the corpus is too small for them.
     """
-    given = [_size(each) for each in sizes]
+    # From Python a single size may come, which is one too few as well.
+    is_one = isinstance(sizes, str) or not isinstance(sizes, Iterable)
+    given = [_size(each) for each in ([sizes] if is_one else sizes)]
     for size in given:
         if size <= 0 or (isinstance(size, Fraction) and size > 1):
             raise ConfigError(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import Config, as_config, refuse_without_effect, with_options
+from tagkit.config import Config, TrainConfig, as_config, refuse_without_effect, with_options
 from tagkit.corpus.formats.file_sets import digest_of_files
 from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
@@ -90,7 +90,7 @@ def learning_curve(
         sizes: increasing: numbers of sentences, or shares of the training corpus: 0.25, "1/4" or a
             Fraction. None for five of which each is twice the one before, up to the whole corpus;
             closer together where the first would have fewer than ten sentences. A resumed curve has
-            its own sizes then.
+            its own sizes then, and its own seeds where `config` names no other.
         listener: callbacks, as `tagkit.training.learning_curve.CurveListener`.
         resume: keep the points that are in the output folder, and continue the training that was
             stopped. Other sizes and seeds may be added.
@@ -106,7 +106,7 @@ def learning_curve(
     folder = output_folder(config)
     _refuse_unfit(config)
     refuse_unreadable(config, resume=resume)
-    seeds = config.train.seeds or (config.train.seed,)
+    given = config.train
     config = with_options(config, {"data.test_file": "", "train.seeds": ()})
     task = task_of(config)
     corpus = task.read(config)
@@ -129,7 +129,8 @@ def learning_curve(
     with run_folder.locked(listener.on_note):
         before = _measured_before(run_folder, resume=resume, force=force)
         counts = counts or (before and before.sizes) or usual_counts(total, path, unit)
-        fresh = Measured({}, measure, unit, sizes=counts)
+        seeds = _seeds(given, before)
+        fresh = Measured({}, measure, unit, sizes=counts, seeds=tuple(sorted(seeds)))
         measured, config = _open(run_folder, before, fresh, config)
         listener.on_start(counts, seeds, measure, unit)
         there = {(point.sentences, point.seed): point for point in measured.points}
@@ -223,6 +224,18 @@ def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Mea
     return read_measured(folder) if is_curve and resume else None
 
 
+def _seeds(given: TrainConfig, before: Measured | None) -> tuple[int, ...]:
+    """The seeds of the trainings; of a curve that is resumed, those that it has.
+
+    Others are added where several are named, or one that the curve has not.
+    """
+    is_named = "seed" in given.model_fields_set
+    known = before.seeds if before else ()
+    if given.seeds or not known or (is_named and given.seed not in known):
+        return given.seeds or (given.seed,)
+    return known
+
+
 def _open(
     run_folder: RunFolder, before: Measured | None, fresh: Measured, config: Config
 ) -> tuple[Measured, Config]:
@@ -250,8 +263,9 @@ def _open(
             )  # fmt: skip
         run_folder.repair()
         sizes = tuple(sorted({*before.sizes, *fresh.sizes}))
-        if sizes != before.sizes:  # at once, as below
-            before = replace(before, sizes=sizes)
+        seeds = tuple(sorted({*before.seeds, *fresh.seeds}))
+        if (sizes, seeds) != (before.sizes, before.seeds):  # at once, as below
+            before = replace(before, sizes=sizes, seeds=seeds)
             write_measured(folder, before)
         return before, config
     if CURVE in run_folder.contents().ours:  # before it is removed

@@ -50,7 +50,7 @@ class Schedule:
     def note(self) -> str:
         """What is wrong with the warm-up, in a sentence; empty if nothing is.
 
-        A run with a time limit has steps that nobody knows before they are taken.
+        A run with a time limit has steps that nobody knows before they are taken: `end_note`.
         """
         warmup, steps = self.settings.warmup_steps, self.total_steps
         if warmup <= steps or self.settings.max_minutes:
@@ -62,6 +62,20 @@ class Schedule:
             Setting("train.lr"),
             "; lower it (a tenth of the steps is usual), or raise ",
             Setting("train.max_epochs"),
+        )
+
+    def end_note(self) -> str:
+        """What is wrong with the warm-up of a run that its time limit has ended; as `note`."""
+        warmup, steps = self.settings.warmup_steps, self._step
+        if warmup <= steps:
+            return ""
+        return Message(
+            f"the time limit ended the run after {plural(steps, 'step')}, within the warm-up of ",
+            Setting("train.warmup_steps"),
+            f" = {warmup:,}, so that the learning rate never reached ",
+            Setting("train.lr"),
+            "; lower it (a tenth of the steps is usual), or raise ",
+            Setting("train.max_minutes"),
         )
 
     def next_step(self) -> float:

@@ -72,6 +72,8 @@ class Trained:
 def finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     """Save the last epoch's model, score the best one, and save that again with its scores."""
     state, predictor, prepared = run.state, run.predictor, run.prepared
+    if ended == "time" and (note := state.schedule.end_note()):
+        run.listener.on_note(note)
     with state.optimizer.averaged():
         run.save_model("last", state.epochs[-1])
     corpus = prepared.corpus

@@ -16,6 +16,7 @@ from tagkit.config import (
 )
 from tagkit.config.search_space import Space
 from tagkit.corpus.formats.file_sets import digest_of_files
+from tagkit.corpus.pipes import require_files
 from tagkit.errors import (
     BundleError,
     ConfigError,
@@ -24,7 +25,8 @@ from tagkit.errors import (
     TrainingError,
     VectorsError,
 )
-from tagkit.training.run_identity import differences
+from tagkit.training.launcher import is_alone
+from tagkit.training.run_identity import differences, output_folder, refuse_unreadable
 from tagkit.training.trials import STUDY
 
 # The parts of a record, and what they are called.
@@ -34,6 +36,31 @@ Record = Mapping[str, Any]
 
 # Options whose values are files or folders.
 _FILES = ("embeddings.vectors", "train.init_from")
+
+
+def check_search(config: Config, spaces: Mapping[str, Space], *, force: bool) -> list[str | None]:
+    """Look for what is wrong with a search before there is a folder; the digests of its corpora.
+
+    Args:
+        config: of all trials.
+        spaces: the values to try, by dotted name.
+        force: whether a search that is there is replaced.
+
+    Raises:
+        TagkitError: an option cannot have one of the values, or a file cannot be used.
+    """
+    if not is_alone():
+        raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
+    if config.train.seeds:
+        raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
+    output_folder(config)
+    check_values(config, spaces)
+    # Of the files to try `check_values` has found each.
+    refuse_unreadable(
+        with_options(config, {name: "" for name in spaces if name in _FILES}), resume=not force
+    )
+    require_files(config, "the trials of a search")
+    return corpus_digests(config)
 
 
 def check_values(config: Config, spaces: Mapping[str, Space]) -> None:

@@ -27,10 +27,10 @@ from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
     copy_weights,
     extend_vocabulary,
-    in_units_of,
     inherit_options,
     pretrained_vectors,
 )
+from tagkit.models.transfer_text import in_units_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import stretches
@@ -125,7 +125,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
         config = inherit_options(config, base, config.train.init_from)
     corpus = corpus or task.read(config)
     if base:
-        corpus = in_units_of(corpus, base)
+        corpus = in_units_of(corpus, base, pairs=config.data.pairs)
     config = task.resolve(config, corpus)
     refuse_unsolvable(config)
     criterion = chosen_criterion(task, config, corpus)

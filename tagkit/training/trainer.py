@@ -231,7 +231,9 @@ def train(
         findings = diagnose_corpus(prepared)
         for finding in findings:
             logged.on_finding(finding)
-        logged.on_start(prepared, threads * workers)
+        # Mixed precision computes one direction after the other (`nn.second_thread.read_both`).
+        at_once = workers if prepared.config.train.precision == "fp32" else 1
+        logged.on_start(prepared, threads * at_once)
         folder.claim_tracked(config.train.tracker)
         run = Run(state, folder, facts, identified, logged, budget, stop)
         with processes.tracking(TRACKED), second_thread() if workers > 1 else nullcontext():

@@ -71,6 +71,9 @@ class Tuned:
 class TuneListener:
     """Callbacks of a search; this one does nothing."""
 
+    def on_start(self) -> None:
+        """Called once, before the first trial."""
+
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
         """Called when a trial has ended."""
 

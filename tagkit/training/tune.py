@@ -28,7 +28,6 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.config.search_space import Space
-from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
@@ -36,7 +35,6 @@ from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
 from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import listener_of
-from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import (
     STATES,
     Pruner,
@@ -46,10 +44,8 @@ from tagkit.training.optuna_trials import (
     suggest,
 )
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import output_folder, refuse_replaced, with_former_defaults
+from tagkit.training.run_identity import output_folder, with_former_defaults
 from tagkit.training.search_identity import (
-    check_values,
-    corpus_digests,
     failures_of,
     former_options,
     record_of,
@@ -79,6 +75,7 @@ _AGAIN = Message(
 def search_options(
     config: Config,
     spaces: Mapping[str, Space],
+    digests: Sequence[str | None],
     *,
     trials: int,
     listener: TuneListener | None,
@@ -91,6 +88,7 @@ def search_options(
     Args:
         config: as `tagkit.training.tuning.tune` has read it.
         spaces: likewise, by dotted name.
+        digests: of the corpora, as `check_search` returned them.
         trials: as for `tune`; so are all others.
         listener: called after each trial.
         force: whether the search that is there is removed.
@@ -98,19 +96,11 @@ def search_options(
         started_s: from which time counts.
 
     Raises:
-        TagkitError: a corpus cannot be used, or an option cannot have one of the values.
+        TagkitError: a trial cannot begin, or the folder cannot be used.
         Interrupted: `stop` was set.
     """
     budget = TimeBudget(config.train.max_minutes, 1, started_s)
     folder, listener = output_folder(config), listener_of(listener, TuneListener, stop)
-    if not is_alone():
-        raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
-    if config.train.seeds:
-        raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
-    check_values(config, spaces)
-    refuse_replaced(config, resume=not force)
-    require_files(config, "the trials of a search")
-    digests = corpus_digests(config)  # before there is a folder
     run_folder = RunFolder(folder, writes=True)
     with run_folder.locked(listener.on_note), write_remedy(_AGAIN):
         # A folder of `tagkit train` is no search to resume, and its model must not be replaced.
@@ -173,6 +163,7 @@ class _Search:
         """
         self._require_same_search()
         self._requeue_interrupted()
+        self.listener.on_start()
         while len(self._ended()) < trials and not self.budget.is_over(0):
             drawn = self._draw()
             if drawn is None:

@@ -55,16 +55,19 @@ def tune(
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in parsed.items()}
     refuse_without_effect(config, "configuration", searched)
-    require_optuna()
+    from tagkit.training.search_identity import check_search  # imports torch
+
+    digests = check_search(config, parsed, force=force)
+    _require_optuna()  # which is of no use to a search that is wrong
     from tagkit.training.tune import search_options  # imports Optuna, which takes a second
 
     return search_options(
-        config, parsed, trials=trials, listener=listener, force=force, stop=stop,
+        config, parsed, digests, trials=trials, listener=listener, force=force, stop=stop,
         started_s=started_s,
     )  # fmt: skip
 
 
-def require_optuna() -> None:
+def _require_optuna() -> None:
     """Refuse to search where Optuna is not installed.
 
     Raises:

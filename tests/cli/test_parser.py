@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import typer
-from program import Program
+from program import Ended, Program
 
 from tagkit.cli.main import COMMANDS, app
 
@@ -39,3 +39,25 @@ def test_short_and_long_names_are_one_option_and_flags_may_be_repeated(
     assert tagkit("eval", "--gold", gold, "--json", "--json").code == 0
     ended = tagkit("check", gold, "--set", "data.encoding=utf-8", "--set", "data.tag_column=1")
     assert ended.code == 0
+
+
+MODELS = [
+    command
+    for command in COMMANDS
+    if any(param.metavar == "MODEL" and param.param_type_name == "argument"
+           for param in GROUP.commands[command].params)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", MODELS)
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_of_a_model_is_not_the_current_folder(
+    tagkit: Program, command: str, name: str
+) -> None:
+    rest = [] if command == "info" else ["test.conll"]
+    problem = "error: MODEL: expected the folder of a model, found an empty name\n"
+    assert tagkit(command, name, *rest) == Ended(1, "", problem)
+
+
+def test_the_commands_of_models_are_known() -> None:
+    assert {"predict", "eval", "generate", "calibrate", "benchmark", "info"} == {*MODELS}

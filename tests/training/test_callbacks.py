@@ -167,3 +167,19 @@ def test_what_is_no_listener_is_refused_before_anything_is_removed(
     mine = Listener()
     assert listener_of(mine, Listener, None) is mine
     assert type(listener_of(None, Listener, threading.Event())) is Listener
+
+
+@pytest.mark.parametrize(("precision", "threads"), [("fp32", 2), ("bf16", 1)])
+def test_the_threads_are_those_that_training_uses(
+    tmp_path: Path, precision: str, threads: int
+) -> None:
+    seen: list[int] = []
+
+    class Start(Listener):
+        def on_start(self, prepared: Any, threads: int) -> None:
+            seen.append(threads)
+
+    options = ["train.max_epochs=1", "train.workers=2", f"train.precision={precision}"]
+    train(tiny.config(tmp_path, *options, "head.feature_crf=0"), Start())
+    assert seen == [threads]
+    assert f"on cpu, {threads} thread" in (tmp_path / "model" / "train.log").read_text("utf-8")

@@ -186,6 +186,41 @@ def test_without_sizes_a_resumed_curve_has_its_own(
     assert recorder.trainings == [(10, 2), (20, 2), (40, 2), (80, 2)]
 
 
+def test_without_seeds_a_resumed_curve_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr("tagkit.training.learning_curve.train", stopped)
+    with pytest.raises(Interrupted):
+        learning_curve(settings(tmp_path, "train.seeds=[3,2]"), SIZES)
+    trained = scored(monkeypatch)
+
+    def resumed(*overrides: str) -> set[int]:
+        learning_curve(settings(tmp_path, *overrides), resume=True)
+        return {config.train.seed for config in trained}
+
+    assert resumed() == {2, 3}
+    assert len(trained) == 6
+    assert resumed("train.seed=2") == {2, 3}  # as a file of all options names one
+    assert len(trained) == 6
+    assert resumed("train.seed=4") == {2, 3, 4}
+    assert len(trained) == 9
+
+
+def test_the_seeds_of_an_older_curve_are_those_of_its_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored(monkeypatch)
+    first = learning_curve(settings(tmp_path, "train.seeds=[2,3]"), SIZES)
+    file = tmp_path / "curve" / "learning-curve.json"
+    record = json.loads(file.read_text())
+    del record["seeds"]
+    file.write_text(json.dumps(record))
+    assert learning_curve(settings(tmp_path), resume=True) == first
+
+
 def test_a_curve_that_is_stopped_at_once_keeps_the_sizes_that_were_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,6 +379,15 @@ def test_what_is_no_size_is_refused_and_shown(size: Any, found: str) -> None:
     message = f"^sizes: expected numbers of sentences, or shares such as 1/8, found {found}$"
     with pytest.raises(ConfigError, match=message):
         counts_of([10, size, 20], 80, "train.conll", "sentence")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"), [(5, "5"), (0.5, "40"), ("1/4", "20"), (Fraction(1), "80")]
+)
+def test_a_single_size_is_too_few(sizes: Any, found: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        counts_of(sizes, 80, "train.conll", "sentence")
+    assert str(refused.value) == f"sizes: expected at least 3 sizes, found {found}"
 
 
 REFUSED: list[tuple[list[str], Sequence[int | Fraction], type[TagkitError], str]] = [

@@ -132,3 +132,21 @@ def test_a_rate_that_does_not_fall_is_not_changed_by_a_limit(kind: str) -> None:
     schedule = Schedule(TrainConfig(lr=0.4, schedule=kind))  # type: ignore[arg-type]
     schedule.total_steps, schedule.fitting_steps = 1000, 20.0
     assert [schedule.next_step() for _ in range(25)] == [0.4] * 25
+
+
+@pytest.mark.parametrize(
+    ("warmup", "steps", "expected"),
+    [
+        (1_000, 1, "the time limit ended the run after 1 step, within the warm-up of "
+         "train.warmup_steps = 1,000, so that the learning rate never reached train.lr; lower it "
+         "(a tenth of the steps is usual), or raise train.max_minutes"),
+        (3, 3, ""),
+        (0, 0, ""),
+    ],
+)  # fmt: skip
+def test_a_time_limit_within_the_warm_up_is_noted(warmup: int, steps: int, expected: str) -> None:
+    schedule = Schedule(TrainConfig(lr=0.3, warmup_steps=warmup, max_minutes=1))
+    for _ in range(steps):
+        schedule.next_step()
+    assert schedule.end_note() == expected
+    assert (schedule.lr == 0.3) == (not expected)

@@ -11,6 +11,7 @@ import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
 from tagkit.inference.score import gold_split
+from tagkit.training.callbacks import Listener
 from tagkit.training.run_files import RESULTS
 from tagkit.training.trainer import train
 
@@ -107,3 +108,16 @@ def test_the_model_of_an_epoch_that_a_time_limit_cut_is_named_before_it_is_repla
     again = StopAt(10**6)
     train(tiny.config(tmp_path, "train.max_epochs=1"), again, resume=True)
     assert not any("time limit" in note for note in again.notes)
+
+
+def test_a_run_that_its_time_limit_ends_within_the_warm_up_says_so(tmp_path: Path) -> None:
+    notes: list[str] = []
+
+    class Notes(Listener):
+        def on_note(self, text: str) -> None:
+            notes.append(text)
+
+    options = ["train.max_epochs=1000", "train.max_minutes=0.0001", "train.warmup_steps=100000"]
+    trained = train(tiny.config(tmp_path, *options, "head.feature_crf=0"), Notes())
+    assert trained.ended == "time"
+    assert [note for note in notes if "within the warm-up of train.warmup_steps = 100,000" in note]

@@ -19,7 +19,15 @@ import tiny
 from tagkit.cli.tune import default_search
 from tagkit.config import Config, load_config, with_options
 from tagkit.config.search_space import parse_spaces
-from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
+from tagkit.errors import (
+    BundleError,
+    CheckpointError,
+    ConfigError,
+    DataError,
+    Interrupted,
+    TrainingError,
+    VectorsError,
+)
 from tagkit.inference.predictor import load
 from tagkit.training import checkpoint
 from tagkit.training.manifest import Manifest
@@ -327,6 +335,31 @@ def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_pa
     with pytest.raises(DataError, match=r"^missing\.vec: no such file$"):
         tune(settings(tmp_path), spaces, trials=1)
     assert not (tmp_path / "search").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        ("train.init_from", "no such folder; expected the folder of a model"),
+        ("embeddings.vectors", "no such file of word vectors"),
+    ],
+)
+def test_a_file_that_each_trial_would_read_is_looked_for_before_there_is_a_search(
+    tmp_path: Path, option: str, problem: str
+) -> None:
+    with pytest.raises((BundleError, VectorsError)) as refused:
+        tune(settings(tmp_path, f"{option}=lost"), SPACES, trials=1)
+    assert str(refused.value) == f"{option}: lost: {problem}"
+    assert not (tmp_path / "search").exists()
+
+
+@pytest.mark.slow
+def test_a_file_in_whose_place_others_are_tried_need_not_exist(tmp_path: Path) -> None:
+    vectors = tmp_path / "good.vec"
+    vectors.write_text("a 1 2\nb 3 4\n")
+    config = settings(tmp_path, "embeddings.vectors=lost", "train.max_epochs=1")
+    tuned = tune(config, parse_spaces([f"embeddings.vectors={vectors}"]), trials=1)
+    assert tuned.config.embeddings.vectors == str(vectors)
 
 
 @pytest.mark.slow

@@ -15,12 +15,18 @@ GIVEN = {"data.train_file": "train.conll", "output.dir": "search"}
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Config, dict[str, Space], int]]:
+def begun(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> list[tuple[Config, dict[str, Space], int]]:
     """What searches begin with; none is run."""
     pytest.importorskip("optuna")
+    monkeypatch.chdir(tmp_path)
+    Path("train.conll").write_text("Rome\tB-LOC\n")
     found: list[tuple[Config, dict[str, Space], int]] = []
 
-    def begin(config: Config, spaces: dict[str, Space], *, trials: int, **_: object) -> None:
+    def begin(
+        config: Config, spaces: dict[str, Space], digests: list[str], *, trials: int, **_: object
+    ) -> None:
         found.append((config, spaces, trials))
 
     monkeypatch.setattr("tagkit.training.tune.search_options", begin)
@@ -68,8 +74,31 @@ def test_an_option_that_has_no_effect_in_any_trial_is_refused(
     assert begun
 
 
-def test_a_search_without_optuna_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "spaces", "problem"),
+    [
+        ({}, ["encoder.hidden=8,16"], "tagkit tune: needs Optuna; pip install 'tagkit[tune]'"),
+        # Mistakes of the search come first: Optuna would not help.
+        ({"data.train_file": "nope"}, ["encoder.hidden=8,16"], "nope: no such file"),
+        ({"train.init_from": "lost"}, ["encoder.hidden=8,16"],
+         "train.init_from: lost: no such folder; expected the folder of a model"),
+        ({}, ["encoder.dropout=0.1..1.5"],
+         "configuration: encoder.dropout = 1.5: expected a number less than 1"),
+        ({"output.dir": " "}, ["encoder.hidden=8,16"],
+         "output.dir: expected a folder, found an empty name; output.dir=. is the current one"),
+    ],
+)  # fmt: skip
+def test_a_search_without_optuna_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    options: dict[str, Any],
+    spaces: list[str],
+    problem: str,
+) -> None:
     monkeypatch.setattr(tuning, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError) as caught:
-        tune(GIVEN, ["encoder.hidden=8,16"])
-    assert str(caught.value) == "tagkit tune: needs Optuna; pip install 'tagkit[tune]'"
+    monkeypatch.chdir(tmp_path)
+    Path("train.conll").write_text("Rome\tB-LOC\n")
+    with pytest.raises(TagkitError) as caught:
+        tune({**GIVEN, **options}, spaces)
+    assert str(caught.value) == problem
+    assert not Path("search").exists()
