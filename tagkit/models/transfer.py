@@ -17,6 +17,7 @@ from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model, within_member
 from tagkit.models.transfer_text import inherit_pairs
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.unit_kinds import UNIT_KINDS
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
@@ -188,9 +189,9 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     """Copy the base model's weights into a new model.
 
     Rows of words, characters, feature values, tags and classes that the base model lacks keep their
-    random values. So does a head whose labels are others, or one of whose tensors has another
-    size: stacked weights, such as those of the gates of a cell, would be mixed up by copying a
-    corner of them.
+    random values, but those of tags are 0 where tags have scores in common. A head keeps its own if
+    its labels are others, or one of its tensors has another size: stacked weights, such as those of
+    the gates of a cell, would be mixed up by copying a corner of them.
 
     Args:
         model: new, of any task.
@@ -205,7 +206,11 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     heads = _heads_that_fit(model, base, vocabulary)
     added = tuple(part for part in _BESIDE_WORDS if _is_added(part, mine, weights))
     copied_heads = tuple(head for head, fit in heads.items() if fit)
+    shared = [f"{path}.linear." for path, part in model.named_modules()
+              if isinstance(part, ChainHead) and part.sharing is not None]  # fmt: skip
     for key in _names_to_copy(model, base, copied_heads, added, name):
+        if key.startswith(tuple(shared)):
+            mine[key].zero_()  # what a new label scores would be a part of what old ones do
         # The leading block, in every dimension: a CRF's transitions grow in two.
         mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
         if within_member(key).startswith(_TABLES):

@@ -60,13 +60,28 @@ def test_old_words_labels_and_characters_come_first_and_new_ones_behind_them(
     assert "Ž" in new.chars
 
 
+def test_labels_that_are_new_take_no_part_in_the_scores_of_old_ones(
+    tmp_path: Path, base: Path
+) -> None:
+    old, new = load_bundle(base).model.head, prepared(further(tmp_path, base)).model.head
+    states = torch.randn(1, 4, old.inputs)
+    scores = new.emissions(states)
+    assert torch.equal(scores[..., :-1], old.emissions(states))
+    # S-ORG is the last; it begins with three tenths of what S-LOC and S-PER score.
+    names = prepared(further(tmp_path, base)).vocabulary.tags
+    single = [number for number, name in enumerate(names[:-1]) if name.startswith("S-")]
+    expected = 0.3 * old.linear(states)[..., single].sum(2)
+    torch.testing.assert_close(scores[..., -1], expected)
+
+
 def test_before_any_step_it_says_what_the_old_model_says(tmp_path: Path, base: Path) -> None:
     # Steps of no size: the weights stay as they are, but for new rows.
     options = ["train.lr=1e-30", "train.max_epochs=1", "train.average_decay=0"]
     trained = train(further(tmp_path, base, *options))
     old, new = load(base), trained.predictor
     with torch.no_grad():
-        new.model.head.linear.bias[-1] = -100  # the new label has weights by chance
+        new.model.head.crf.transitions[:, -1] = -100  # the new label has weights by chance
+        new.model.head.crf.start_transitions[-1] = -100
     for text in TEXTS:
         assert [span.label for span in new.predict(text).spans] == [
             span.label for span in old.predict(text).spans
