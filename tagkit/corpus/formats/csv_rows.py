@@ -13,7 +13,7 @@ from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.text_columns import SEMICOLONS, TEXT_NAMES, Row, plain_name
 from tagkit.errors import FormatError
-from tagkit.wording import quoted
+from tagkit.wording import Message, Setting, quoted
 
 _LOOKED_AT = 1000  # rows, at most, that show which separator there is
 # Excel takes any character; a letter or a quote is none that a table would be written with.
@@ -64,10 +64,16 @@ def _separator(source: Source, reading: Reading) -> str:
         FormatError: semicolons seem to, and the first row leaves it open.
     """
     lines = source.beginning(waiting=False)
-    if not _has_cells(lines, reading):
-        return ","
     row = first_row(lines)
-    if ";" in row and "," not in row:
+    by_semicolons = ";" in row and "," not in row
+    if not _has_cells(lines, reading):
+        if by_semicolons and are_rows_of_csv(lines, ";"):
+            said = f"{source.name}: its rows are read as texts, semicolons and all; "
+            column = Setting("data.text_column")
+            separate = (column, " names the column of the texts, from 0, if these separate cells")
+            reading.note(Message(said, *separate))
+        return ","
+    if by_semicolons:
         note = "its cells are separated by semicolons, as its first row has these and no commas"
         reading.note(f"{source.name}: {note}")
         return ";"

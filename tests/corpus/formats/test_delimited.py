@@ -348,6 +348,15 @@ def test_tsv_that_seems_to_be_quoted_is_told_so_once(
 def test_semicolons_within_texts_are_left_alone(tmp_path: Path) -> None:
     assert pairs(tmp_path, "text\na; b\nc; d\n", read_csv, with_tags=False) == ["a; b", "c; d"]
     assert pairs(tmp_path, "a; b\nc; d\n", read_csv, with_tags=False) == ["a; b", "c; d"]
+    notes: list[str] = []
+    for lines in ("a; b\nc; d\n", "a; b\nc d\n", "text\na; b\n"):
+        pairs(tmp_path, lines, read_csv, with_tags=False, note=notes.append)
+    assert notes == [  # of the first alone: there each row has two cells, if they are cells
+        f"{tmp_path / 'a'}: its rows are read as texts, semicolons and all; "
+        "data.text_column names the column of the texts, from 0, if these separate cells"
+    ]
+    named = pairs(tmp_path, "a; b\nc; d\n", read_csv, with_tags=False, text_column=1)
+    assert named == [" b", " d"]
     rows = "text,label\na b; c,x\nd e; f,y\n"
     assert pairs(tmp_path, rows, read_csv) == ["x|a b; c", "y|d e; f"]
 
