@@ -622,6 +622,10 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
             "--confidence: expected --format columns, conllu, jsonl, html or show, found slash",
         ),
         (["--format", "brat"], "brat fills files: name a folder with -o"),
+        (
+            ["--format", "brat", "-o", "out.ann.gz"],
+            "out.ann.gz: brat fills files, none of which is packed: leave out .gz",
+        ),
     ],
 )
 def test_a_tagger_is_not_asked_for_classes(
