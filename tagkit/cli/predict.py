@@ -197,6 +197,7 @@ def predict_command(
     from tagkit.inference.stream import StreamOptions, annotate_file
     from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
+    from tagkit.wording import once
 
     data = load_config(flags=corpus_options(context)).data
     named = {"token_column": data.token_column, "text_column": data.text_column}
@@ -234,11 +235,12 @@ def predict_command(
             input_format=annotator.input_format(data.format),
             encoding=data.encoding,
             max_length=max_length or MAX_LENGTH,
-            note=(lambda _: None) if quiet else note,
+            note=(lambda _: None) if quiet else once(note),
             progress=shown.add if shown else lambda *_: None,
             on_bad_record=skipped.add if skips else None,
             on_removed=removed.merge,
             columns={option: value for option, value in named.items() if value is not None},
+            output=str(place or ""),
         )
 
         def started(path: str, size: int) -> str:

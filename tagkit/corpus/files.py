@@ -12,7 +12,13 @@ from typing import Any
 from tagkit.config import DataConfig, load_config, parse_span_scheme
 from tagkit.corpus.convert import Converted, convert_corpus, convert_records
 from tagkit.corpus.formats.brat import PAIR
-from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
+from tagkit.corpus.formats.file_sets import (
+    files_of,
+    pair_of,
+    require_plain_name,
+    write_folder,
+    write_pair,
+)
 from tagkit.corpus.formats.options import Reading, silent, source_of
 from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.recognition import find_format
@@ -235,6 +241,7 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         write_pair(place, converted.pieces, replace=force)
     else:
         # A folder as output: folders are filled, never replaced.
+        require_plain_name(place, target.name)
         refuse_folder_of_input(place, inputs)
         require_new_folder(place)
         write_folder(place, converted.pieces)

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tagkit.corpus.formats.brat import PAIR, TEXT
-from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
+from tagkit.corpus.formats.file_sets import (
+    files_of,
+    pair_of,
+    require_plain_name,
+    write_folder,
+    write_pair,
+)
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, naming_file
 from tagkit.corpus.formats.source import is_regular
@@ -64,6 +70,7 @@ def check_output(output: Path | None, format: str, inputs: Iterable[str]) -> Non
             require_place(file, replace=True)
         _require_both_or_none(output)
     else:  # folders are filled, never replaced
+        require_plain_name(output, format)
         refuse_folder_of_input(output, read)
         require_new_folder(output)
 

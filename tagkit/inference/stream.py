@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.expected_labels import refuse_unread_columns
-from tagkit.corpus.formats.columns.layout import Layout, begins_document, column_options
+from tagkit.corpus.formats.columns.layout import CONLLU, Layout, begins_document, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import find_format
@@ -20,7 +20,7 @@ from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.document_windows import DocumentWindows
-from tagkit.inference.style import AUTO, COLUMNS, JSONL, SHOW, Style
+from tagkit.inference.style import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
 from tagkit.inference.window import Blocks, Line, Lines, Output, Records, Window
 from tagkit.limits import WINDOW_WORDS
 from tagkit.text.records import Document
@@ -46,6 +46,8 @@ class StreamOptions:
         on_removed: called with the counts of what each piece is without, as it is too improbable.
         columns: options of [data] that name columns of the inputs; those that are not here are
             those of training.
+        output: path of the file that is written, for a note where its name is that of another
+            format; empty for none.
     """
 
     input_format: str
@@ -56,6 +58,7 @@ class StreamOptions:
     on_bad_record: Callable[[FormatError], None] | None = None
     on_removed: Callable[[Mapping[str, tuple[int, int]]], None] = lambda _: None
     columns: Mapping[str, int | str] = field(default_factory=dict)
+    output: str = ""
 
 
 class Workers(Protocol):
@@ -94,6 +97,10 @@ def annotate_file(
     # Not for an empty input, and without waiting for the first line of a pipe.
     if found.note and (source.is_folder() or source.beginning(waiting=False)):
         options.note(found.note)
+    if style.format == AUTO:
+        written = CONLLU if format.name == CONLLU and style.gives.tags else COLUMNS
+        if odd := other_ending(style, options.output, written):
+            options.note(odd)
     windows: Iterator[Window]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.

@@ -3,6 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import PurePath
 from typing import Any
 
 from tagkit.config import Column, DataConfig
@@ -10,7 +11,7 @@ from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
 from tagkit.corpus.formats.conllu import KEY
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.formats.table import Format, targets
+from tagkit.corpus.formats.table import Format, by_ending, targets
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Extra, LabelScore, TaggedText
 from tagkit.wording import Message, Setting
@@ -143,6 +144,31 @@ def formats_for(
             and (row.has_named_columns or not probabilities)
         )
     ]
+
+
+def other_ending(style: Style, output: str, written: str) -> Message | None:
+    """A note where an output is named as one of another format, which the model can be asked for.
+
+    Args:
+        style: of the output, whose format nobody named.
+        output: its path; empty for none.
+        written: name of the format that is written.
+    """
+    fitting = formats_for(
+        style.gives,
+        spans=style.spans,
+        probabilities=style.confidence or style.top > 0,
+        several=len(style.columns) > 1,
+    )
+    if not (style.gives.tags or style.gives.classes):  # prefixes are continued
+        fitting = [COLUMNS, JSONL]
+    named = by_ending(PurePath(output).name, written=True)
+    names = dict.fromkeys(row.family or row.name for row in named)
+    other = next((name for name in names if name in fitting), None)
+    if other is None or written in names:
+        return None
+    setting = Setting("output_format", other)
+    return Message(f"{output}: is written as {written}; ", setting, f" writes {other}")
 
 
 def _holds(row: Format, gives: LabelKinds, *, spans: bool) -> bool:

@@ -72,6 +72,10 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
             ".: holds test.conll, which is read: name another fo",
         ),
         (["test.conll", "-", "--to", "brat"], "brat fills files: name a file or folder, and not -"),
+        (
+            ["test.conll", "out.ann.gz"],
+            "out.ann.gz: brat fills files, none of which is packed: leave out .gz",
+        ),
         (["test.conll", ".", "--to", "slash"], ".: cannot be written: it is a folder, and the"),
         (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: there is no fol"),
         (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),

@@ -51,6 +51,35 @@ def test_raw_text_is_tagged_as_json_with_offsets_into_the_text(
     assert set(record["tokens"][0]) == {"text", "start", "end", "tag"}
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "said"),
+    [
+        ("conllu", "out.jsonl", "is written as conllu; --format jsonl writes jsonl"),
+        ("conllu", "out.iob.gz", "is written as conllu; --format columns writes columns"),
+        ("text", "out.ann", "is written as columns; --format brat writes brat"),
+        ("text", "OUT.CONLLU", "is written as columns; --format conllu writes conllu"),
+        ("conllu", "out.conllu", ""),
+        ("text", "out.bio", ""),
+        ("text", "out.txt", ""),
+        ("text", "out.csv", ""),  # which has no place for tags
+    ],
+)
+def test_a_name_of_another_format_than_is_written_is_noted(
+    tagkit: Program, model: Path, tmp_path: Path, source: str, name: str, said: str
+) -> None:
+    rows = "".join(f"{i}\t{w}" + "\t_" * 8 + "\n" for i, w in enumerate(("Ada", "left"), 1))
+    content = f"{rows}\n" if source == "conllu" else "Ada left\n"
+    for each in ("a", "b"):
+        (tmp_path / each).write_text(content, encoding="utf-8")
+    inputs = (tmp_path / "a", tmp_path / "b")
+    place = tmp_path / name
+    written = tagkit("predict", model, *inputs, "-o", place)
+    notes = [line for line in written.err.splitlines() if "read as" not in line]
+    assert notes == ([f"{place}: {said}"] if said else [])  # once, whatever the inputs
+    for options in (["--quiet"], ["--format", "columns"]):
+        assert "is written" not in tagkit("predict", model, *inputs, "-o", place, *options).err
+
+
 def test_confidence_adds_probabilities(tagkit: Program, model: Path) -> None:
     sentence = b"Ada visits Rome ."
     record = json.loads(
@@ -593,6 +622,10 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
             "--confidence: expected --format columns, conllu, jsonl, html or show, found slash",
         ),
         (["--format", "brat"], "brat fills files: name a folder with -o"),
+        (
+            ["--format", "brat", "-o", "out.ann.gz"],
+            "out.ann.gz: brat fills files, none of which is packed: leave out .gz",
+        ),
     ],
 )
 def test_a_tagger_is_not_asked_for_classes(

@@ -87,13 +87,13 @@ def _item(record: dict[str, Any], holds: str) -> Item:
             words,
             None if record["tags"] is None else tuple(record["tags"]),
             tuple(tuple(column) for column in record["features"]),
-            tuple(record["labels"]),
+            tuple(dict.fromkeys(record["labels"])),
             text,
             places,
         )
     text = record["text"]
     spans = tuple(TextSpan(text[a:b], a, b, named) for a, b, named in record["spans"])
-    return Document(text, spans, tuple(record["labels"]), name=record["name"])
+    return Document(text, spans, tuple(dict.fromkeys(record["labels"])), name=record["name"])
 
 
 def run_writer(case: Case, room: Path, format: str) -> None:

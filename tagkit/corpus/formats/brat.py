@@ -58,10 +58,16 @@ def annotated_files(path: Path) -> list[Path]:
     """The .ann files of a folder, or the one of a pair, in order; none where there are none.
 
     Raises:
-        DataError: the folder cannot be read.
+        DataError: the folder cannot be read, or has an .ann both plain and packed.
     """
     if os.path.isdir(path):
-        return [file for file in _files_in(path) if _stem(file) and _ending(file) == ANNOTATION]
+        files = [file for file in _files_in(path) if _stem(file) and _ending(file) == ANNOTATION]
+        plain = {file.name for file in files}
+        for file in files:
+            if (name := unpacked_name(file.name)) != file.name and name in plain:
+                problem = f"expected one .ann a text, found {name} and {file.name}"
+                raise DataError(f"{path}: {problem}: remove one of the two")
+        return files
     if _ending(path) not in PAIR:
         return []
     # Given one file of a pair, the other one is looked up beside it.

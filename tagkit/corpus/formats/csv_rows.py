@@ -1,9 +1,11 @@
 """Rows of CSV, as RFC 4180 has them; with semicolons between cells, as Excel writes them.
 
-Where a comma is the decimal separator, as in most of Europe, Excel parts cells by semicolons.
+Where a comma is the decimal separator, as in most of Europe, Excel parts cells by semicolons. A
+first line "sep=;" tells it what separates the cells of a file, whatever the country, and is no row.
 """
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -11,8 +13,12 @@ from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.text_columns import SEMICOLONS, TEXT_NAMES, Row, plain_name
 from tagkit.errors import FormatError
+from tagkit.wording import Message, Setting, quoted
 
 _LOOKED_AT = 1000  # rows, at most, that show which separator there is
+# Excel takes any character; a letter or a quote is none that a table would be written with.
+_SEPARATOR_LINE = re.compile(r"sep=([^\w\s\"']|\t)\r?", re.IGNORECASE)
+_NAMES = {",": "comma", ";": "semicolon", "\t": "tab"}
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
 
@@ -25,7 +31,8 @@ def csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
     # The limit is one of the whole process, 131,072 characters unless somebody has raised it; never
     # lowered, as other readers may rely on it.
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST))
-    separator = _separator(source, reading)
+    named = named_separator(source.beginning(waiting=False))
+    separator = named or _separator(source, reading)
     lines = _RowLines(source)
     # strict: otherwise a quote that is not closed swallows the rest of the file without a word.
     rows = csv.reader(lines, strict=True, delimiter=separator)
@@ -40,7 +47,14 @@ def csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
             problem = "the row that begins here is not CSV (RFC 4180)"
             reading.refuse(source.name, number, f"{problem}: {_reason(error, separator)}")
             continue
-        yield number, cells
+        if number > 1 or not named:
+            yield number, cells
+
+
+def named_separator(lines: Sequence[str]) -> str:
+    """What the first line, "sep=;", says to stand between cells; empty where it is another line."""
+    found = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
+    return found[1] if found else ""
 
 
 def _separator(source: Source, reading: Reading) -> str:
@@ -50,10 +64,16 @@ def _separator(source: Source, reading: Reading) -> str:
         FormatError: semicolons seem to, and the first row leaves it open.
     """
     lines = source.beginning(waiting=False)
-    if not _has_cells(lines, reading):
-        return ","
     row = first_row(lines)
-    if ";" in row and "," not in row:
+    by_semicolons = ";" in row and "," not in row
+    if not _has_cells(lines, reading):
+        if by_semicolons and are_rows_of_csv(lines, ";"):
+            said = f"{source.name}: its rows are read as texts, semicolons and all; "
+            column = Setting("data.text_column")
+            separate = (column, " names the column of the texts, from 0, if these separate cells")
+            reading.note(Message(said, *separate))
+        return ","
+    if by_semicolons:
         note = "its cells are separated by semicolons, as its first row has these and no commas"
         reading.note(f"{source.name}: {note}")
         return ";"
@@ -86,7 +106,7 @@ def _reason(error: csv.Error, separator: str) -> str:
     if said.startswith("unexpected end of data"):
         return "a quote is not closed"
     if "expected after" in said:
-        between = "comma" if separator == "," else "semicolon"
+        between = _NAMES.get(separator, quoted(separator))
         return f"expected a {between} or a line end after the quote that closes a cell"
     return "expected quotes around a cell with a carriage return in it"
 

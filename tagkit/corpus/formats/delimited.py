@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from tagkit.corpus.formats.csv_rows import csv_rows
+from tagkit.corpus.formats.csv_rows import csv_rows, named_separator
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import (
     Piece,
@@ -42,12 +42,15 @@ _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 
 def read_tsv(source: Source, reading: Reading) -> Iterator[Document]:
     """A document a row."""
+    if named_separator(source.beginning(waiting=False)):  # for Excel, which quotes cells
+        yield from read_csv(source, reading)
+        return
     # New texts are answered as they are; what is learnt of them need not be so.
     if reading.with_tags and _is_quoted(source.beginning(waiting=False)):
         quotes = "its cells seem to be quoted as Excel does, and TSV has no quoting"
         reading.note(f"{source.name}: {quotes}: quotes are a part of the text. Save it as CSV")
     rows = ((number, line.split("\t")) for number, line in source.numbered())
-    return _documents(rows, source, reading)
+    yield from _documents(rows, source, reading)
 
 
 def _is_quoted(lines: Sequence[str]) -> bool:

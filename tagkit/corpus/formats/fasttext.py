@@ -42,14 +42,14 @@ def read_fasttext(source: Source, reading: Reading) -> Iterator[Document]:
 
 
 def _split(line: str) -> tuple[tuple[str, ...], str]:
-    """The leading labels, and what follows them."""
+    """The leading labels, each once, and what follows them."""
     labels = []
     start = 0
     # match() from `start`, not findall: a label further on is a word of the text.
     while found := _LABEL.match(line, start):
         labels.append(found[1])
         start = found.end()
-    return tuple(labels), line[start:]
+    return tuple(dict.fromkeys(labels)), line[start:]
 
 
 def write_fasttext(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:

@@ -11,6 +11,7 @@ from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.source import STDIN, unpacked_name
+from tagkit.errors import DataError
 from tagkit.storage import PACKED, digest_of, encoded, new_folder, open_output
 from tagkit.storage.places import refusals
 
@@ -46,6 +47,21 @@ def files_of(path: str) -> Iterator[Path]:
         others = [place.with_name(name) for name in (WORDS, TAGS, LABELS)]
     for other in others:
         yield from (other, other.with_name(f"{other.name}{PACKED}"))
+
+
+def require_plain_name(path: Path, format: str) -> None:
+    """Refuse the name of a packed file for a folder or a pair of files.
+
+    Args:
+        path: of the output.
+        format: that fills it.
+
+    Raises:
+        DataError: it is one.
+    """
+    if unpacked_name(path.name) != path.name:
+        problem = f"{format} fills files, none of which is packed: leave out {PACKED}"
+        raise DataError(f"{path}: {problem}")
 
 
 def digest_of_files(path: str) -> str | None:

@@ -41,6 +41,7 @@ from tagkit.corpus.formats.jsonl_keys import (
     class_key,
     classes_of,
     first_of,
+    has_other_classes,
     keys_read,
     kind_of,
     span_list,
@@ -50,7 +51,7 @@ from tagkit.corpus.formats.source import Source
 from tagkit.errors import FileError
 from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
-from tagkit.wording import listed, quoted
+from tagkit.wording import listed, plural, quoted
 
 # Prodigy, spaCy and Label Studio say start and end, doccano start_offset and end_offset. Label
 # Studio has a list of labels.
@@ -78,6 +79,7 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
         FileError: a record shows that the file is of a kind that cannot be read.
     """
     passed_over = 0  # records that an annotator rejected: data, but no examples
+    differing: list[int] = []  # lines of records whose `label` and `labels` are not the same
     texts = RecordTexts(source)
     for number, line in texts:
         if not line.strip():
@@ -88,6 +90,8 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
                 passed_over += 1
                 continue
             item = _item(record, source.name, number, reading)
+            if reading.with_tags and has_other_classes(record, _kind(record, reading)):
+                differing.append(number)
         # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
@@ -98,6 +102,12 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
             reading.refuse(source.name, number, problem)
             continue
         yield item
+    if differing:
+        count = plural(len(differing), "record")
+        reading.note(
+            f"{source.name}:{differing[0]}: label is read, though labels names other classes "
+            f"({count})"
+        )
     if passed_over:
         reading.note(
             f"{source.name}: records that Prodigy marks as rejected or ignored are skipped "
@@ -144,8 +154,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
             f"expected a {any_of(TEXT)}, found the keys {listed([*record])}. Export from Label "
             "Studio as CONLL2003, or texts with classes as CSV"
         )
-    wanted = reading.data.format
-    kind = wanted if wanted.startswith("jsonl-") else kind_of(record)
+    kind = _kind(record, reading)
     if kind == "jsonl-tokens":
         return _sentence(record, number, reading)
     text = first_of(record, TEXT)
@@ -179,6 +188,12 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         line=number,
         extra=_extra(record, kind, reading),
     )
+
+
+def _kind(record: Mapping[str, Any], reading: Reading) -> str:
+    """Which of the three formats a record is read as."""
+    wanted = reading.data.format
+    return wanted if wanted.startswith("jsonl-") else kind_of(record)
 
 
 def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:

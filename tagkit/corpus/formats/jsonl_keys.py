@@ -162,10 +162,10 @@ def span_list(record: Mapping[str, Any]) -> tuple[str, list[Any] | None]:
 
 
 def classes_of(value: Any) -> tuple[str, ...]:
-    """The classes that a value names; none where it is something else."""
+    """The classes that a value names, each once; none where it is something else."""
     values = value if isinstance(value, list) else [value]
     names = [_class_name(each) for each in values]
-    return tuple(names) if all(names) else ()
+    return tuple(dict.fromkeys(names)) if all(names) else ()
 
 
 def _class_name(value: Any) -> str:
@@ -190,6 +190,14 @@ def class_key(record: Mapping[str, Any], kind: str) -> str | None:
     if kind == "jsonl-spans":
         there.sort(key=lambda key: record[key] == [])
     return next(iter(there), None)
+
+
+def has_other_classes(record: Mapping[str, Any], kind: str) -> bool:
+    """Whether `labels` names other classes than `label`, which is read."""
+    if not ("label" in record and "labels" in record) or isinstance(record.get("cats"), dict):
+        return False
+    read, others = ({*classes_of(record[key])} for key in ("label", "labels"))
+    return class_key(record, kind) == "label" and bool(read and others) and read != others
 
 
 def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.corpus.formats.brat import PAIR, annotated_files
-from tagkit.corpus.formats.csv_rows import are_rows_of_csv, first_row
+from tagkit.corpus.formats.csv_rows import are_rows_of_csv, first_row, named_separator
 from tagkit.corpus.formats.folder import looks_like_folder
 from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
 from tagkit.corpus.formats.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
@@ -23,7 +23,7 @@ from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.corpus.formats.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED, holds_model
-from tagkit.wording import Message, Setting, reason
+from tagkit.wording import Message, Setting, quoted, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +202,10 @@ def _by_content(
         raw: as for `recognise_source`.
         texts: likewise.
     """
+    if named_separator(lines) and expected in (None, *_TABLES):
+        return Recognised(
+            "csv", f"its first line says what separates its cells: {quoted(lines[0])}"
+        )
     # A cell of a table may begin with a brace: there the first line has to be a whole record.
     if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
         is_object = next(line for line in lines if line.strip()).lstrip().startswith("{")

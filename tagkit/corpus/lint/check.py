@@ -180,6 +180,10 @@ def _of_reading(read: ReadFile) -> Iterator[Finding]:
         yield _unreadable(read.path, error)
     if read.refusal is not None:
         yield _unreadable(read.path, read.refusal)
+        if read.may_be_pairs and not read.counts.number:
+            pairs = Setting("data.format", TEXT)
+            said = "its lines may be pairs of a prefix and a continuation, of a language model: "
+            yield Finding("note", "pairs", read.path, Message(said, pairs, " reads them as such"))
     elif not read.counts.number and not read.errors:
         yield Finding("error", "empty", read.path, "holds no sentence")
     for note in read.notes:

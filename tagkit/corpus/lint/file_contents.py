@@ -18,6 +18,7 @@ from tagkit.corpus.lint.line_ends import LineEnds
 from tagkit.corpus.lint.sentence_counts import ColumnCounts, SentenceCounts, count
 from tagkit.corpus.rereading import several_times
 from tagkit.errors import FormatError, TagkitError
+from tagkit.text.pairs import pair_problem
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Judgement, Step, judge
 from tagkit.text.schemes import OUTSIDE, PLAIN, Stretch, begun_span, has_spans, stretches
@@ -50,6 +51,8 @@ class ReadFile:
         recognised: what it was recognised as and why; empty where its format was named.
         line_ends: odd lines of a column file, as they stand on disk.
         facts: what the bytes show.
+        may_be_pairs: whether its first lines are a text, a tab and a text, as TSV is and the pairs
+            of a language model are.
         surfaces: how often words have each label; filled by `check_surfaces`.
     """
 
@@ -66,6 +69,7 @@ class ReadFile:
     expected_scheme: str | None = None
     line_ends: LineEnds = field(default_factory=LineEnds)
     facts: ByteFacts = field(default_factory=lambda: ByteFacts("utf-8"))
+    may_be_pairs: bool = False
     surfaces: Surfaces = field(default_factory=Counter)
 
     @property
@@ -179,6 +183,7 @@ def read_file(path: str, data: DataConfig, expected_scheme: str | None = None) -
         expected_scheme=expected_scheme,
         line_ends=reader.line_ends,
         facts=reader.source.facts,
+        may_be_pairs=reader.may_be_pairs,
     )
 
 
@@ -204,12 +209,16 @@ class _Reader:
         self.source = source_of(path, data)  # of the first reading
         self.readings = 0
         self.sentences: Iterable[Sentence] = ()
+        self.may_be_pairs = False
         try:
             found = find_format(self.source, data.format)
         except TagkitError as error:
             self.refusal = error
             return
         self.format, self.recognised = found.format, found.note
+        if self.format.name == "tsv":
+            lines = self.source.beginning(waiting=False)
+            self.may_be_pairs = all(pair_problem(line) is None for line in lines)
         if self.format.holds == "spans":
             # Their tokens are found in most of the time of a check: not a second time.
             self.sentences = list(self._read(self.source))

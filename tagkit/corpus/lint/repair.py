@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from tagkit.storage.places import refuse_input, require_place
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
 from tagkit.text.schemes import convert, has_spans, is_span_tag, join_tag, split_tag, to_spans
-from tagkit.wording import Message, Setting, shown_name
+from tagkit.wording import Message, Setting, quoted, shown_name
 
 # A spelling must be so many times as frequent as its variant to replace it: at 4 to 1 it is hardly
 # the variant that was meant, and what was written is in the report.
@@ -60,7 +60,7 @@ class Repaired:
     Attributes:
         lines: without their ends.
         repairs: what was done.
-        left: lines that cannot be read; they are as they were.
+        left: lines that cannot be read, and tags of no scheme; they are as they were.
     """
 
     lines: tuple[str, ...]
@@ -179,7 +179,7 @@ class _Repair:
         return Repaired(
             tuple(lines),
             tuple(Repair(kind, message, tuple(at)) for (kind, message), at in self.done.items()),
-            tuple(self.left),
+            tuple(sorted(self.left, key=lambda error: error.line)),
         )
 
     def _note_file(self) -> None:
@@ -211,6 +211,9 @@ class _Repair:
                     if one != other:
                         message = f"{column.said}{shown_name(one)} is now {shown_name(other)}"
                         self._say(kind, message, block.first_line + row)
+                if after in column.judged.odd:
+                    odd = f"{column.said}tag {quoted(after)} is of no scheme"
+                    self.left.append(FormatError(self.source.name, block.first_line + row, odd))
             # I-per behind I-PER: another span of the label that was meant would begin with B.
             for at in _joined(old, new):
                 message = f"{column.said}joined a span to the one before it, now of the same label"
@@ -313,7 +316,8 @@ def _spelling(sentences: Sequence[Sequence[str]], judged: Judgement) -> dict[str
         prefix, label = split_tag(tag)
         if label in labels:
             spelling[tag] = join_tag(prefix, labels[label])
-    for tag, known in corrections(judged.odd, tags, _SURE).items():
+    mended = (_mended(sentence, judged) for sentence in sentences)  # as frequent as they will be
+    for tag, known in corrections(judged.odd, Counter(chain.from_iterable(mended)), _SURE).items():
         spelling[tag] = spelling.get(known, known)
     return spelling
 

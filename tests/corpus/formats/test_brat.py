@@ -1,5 +1,6 @@
 """brat standoff: texts untouched, offsets in code points, whatever the file's line ends."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,20 @@ def test_a_pair_that_is_not_whole_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "a.ann", read_brat)
     with pytest.raises(DataError, match=r"expected a file NAME.ann beside NAME.txt, found none"):
         read(tmp_path / "b.txt", read_brat)
+
+
+def test_an_annotation_that_is_both_plain_and_packed_is_refused(tmp_path: Path) -> None:
+    pair(tmp_path, "Oslo", "T1\tLOC 0 4\tOslo\n")
+    pair(tmp_path, "Rome", "", "a-b")
+    (tmp_path / "a.ann.gz").write_bytes(gzip.compress(b""))
+    for with_tags in (True, False):
+        with pytest.raises(DataError) as caught:
+            read(tmp_path, read_brat, with_tags=with_tags)
+        assert str(caught.value) == (
+            f"{tmp_path}: expected one .ann a text, found a.ann and a.ann.gz: remove one of the two"
+        )
+    # Named by itself, one of them is a choice.
+    assert spans(tmp_path / "a.ann") == [(0, 4, "LOC")]
 
 
 def test_where_labels_are_not_wanted_no_annotation_is_read(tmp_path: Path) -> None:

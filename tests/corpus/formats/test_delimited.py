@@ -281,11 +281,44 @@ def test_semicolons_below_a_comma_are_one_error(tmp_path: Path) -> None:
     assert found == []  # no further error for each row
 
 
+@pytest.mark.parametrize("reader", [read_csv, read_tsv])
+@pytest.mark.parametrize("with_tags", [True, False])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_first_line_for_excel_names_the_separator_and_is_no_row(
+    tmp_path: Path, separator: str, end: str, with_tags: bool, reader: Reader
+) -> None:
+    rows = [("text", "label"), ('"A, ""good""; film|"', "x"), ("b", "y")]
+    content = end.join([f"sep={separator}", *map(separator.join, rows), ""])
+    for start in ("", "\ufeff"):
+        notes: list[str] = []
+        found = pairs(tmp_path, start + content, reader, with_tags=with_tags, note=notes.append)
+        assert found == ['x|A, "good"; film|', "y|b"]
+        assert notes == []
+    # Lines are those of the file.
+    assert refusal(tmp_path / "a", f"{content}c{end}", reader, with_tags=with_tags) == (
+        "a:5: expected 2 columns, as on line 2, found 1: 'c'"
+    )
+
+
+def test_a_first_line_for_excel_is_one_of_a_separator_alone(tmp_path: Path) -> None:
+    assert pairs(tmp_path, "SEP=;\na;x\nb c;x\n", read_csv, label_column=1) == ["x|a", "x|b c"]
+    for line in ("sep=", "sep=x", 'sep="', "sep=;;", "sep =;"):
+        rows = f"{line}\nsep=;\n"
+        assert pairs(tmp_path, rows, read_tsv, with_tags=False) == [line, "sep=;"]
+
+
 def test_what_is_wrong_with_a_row_names_the_separator_of_the_file(tmp_path: Path) -> None:
     assert refusal(tmp_path / "a", 'label;text\nx;"a" b\n', read_csv) == (
         "a:2: the row that begins here is not CSV (RFC 4180): expected a semicolon or a line end "
         "after the quote that closes a cell"
     )
+    for named, said in (("\t", "tab"), ("|", "'|'")):
+        content = f'sep={named}\nlabel{named}text\nx{named}"a" b\n'
+        assert refusal(tmp_path / "a", content, read_csv) == (
+            f"a:3: the row that begins here is not CSV (RFC 4180): expected a {said} or a line end "
+            "after the quote that closes a cell"
+        )
 
 
 @pytest.mark.parametrize(
@@ -315,6 +348,15 @@ def test_tsv_that_seems_to_be_quoted_is_told_so_once(
 def test_semicolons_within_texts_are_left_alone(tmp_path: Path) -> None:
     assert pairs(tmp_path, "text\na; b\nc; d\n", read_csv, with_tags=False) == ["a; b", "c; d"]
     assert pairs(tmp_path, "a; b\nc; d\n", read_csv, with_tags=False) == ["a; b", "c; d"]
+    notes: list[str] = []
+    for lines in ("a; b\nc; d\n", "a; b\nc d\n", "text\na; b\n"):
+        pairs(tmp_path, lines, read_csv, with_tags=False, note=notes.append)
+    assert notes == [  # of the first alone: there each row has two cells, if they are cells
+        f"{tmp_path / 'a'}: its rows are read as texts, semicolons and all; "
+        "data.text_column names the column of the texts, from 0, if these separate cells"
+    ]
+    named = pairs(tmp_path, "a; b\nc; d\n", read_csv, with_tags=False, text_column=1)
+    assert named == [" b", " d"]
     rows = "text,label\na b; c,x\nd e; f,y\n"
     assert pairs(tmp_path, rows, read_csv) == ["x|a b; c", "y|d e; f"]
 

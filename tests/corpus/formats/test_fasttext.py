@@ -27,6 +27,12 @@ def test_labels_stand_before_the_text_and_it_is_left_as_it_is(tmp_path: Path) ->
     assert {item.source for item in found} == {str(path)}  # type: ignore[union-attr]
 
 
+def test_a_label_that_stands_twice_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.ft"
+    path.write_text("__label__b __label__a __label__b x\n", encoding="utf-8")
+    assert read(path, read_fasttext) == [Document("x", labels=("b", "a"))]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -60,7 +66,7 @@ def test_labels_are_not_needed_where_they_are_not_wanted(tmp_path: Path) -> None
     ]
 
 
-labels = st.lists(words(), min_size=1, max_size=3).map(tuple)
+labels = st.lists(words(), min_size=1, max_size=3, unique=True).map(tuple)
 
 
 @given(

@@ -85,6 +85,8 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "label": "a", "labels": ["a"]}', ("a",)),
         ('{"text": "x", "label": "a", "intent": "b"}', ("a",)),
         ('{"text": "x", "labels": [2, "1", true]}', ("2", "1", "true")),
+        # A class that is named twice is one.
+        ('{"text": "x", "labels": ["b", 1, "a", "b", "1"]}', ("b", "1", "a")),
         ('{"sentence": "x", "class": "a"}', ("a",)),
         ('{"text": "x", "labels": []}', ()),
         # None of several classes, whatever else the record says of the text.
@@ -101,6 +103,24 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
 )
 def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) -> None:
     assert record(tmp_path, line) == Document("x", labels=labels)
+
+
+def test_a_label_beside_other_labels_is_read_aloud(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    agreeing = [
+        '"label": "a", "labels": ["a"]', '"label": ["b", "a"], "labels": ["a", "b", "a"]',
+        '"label": [], "labels": ["a"]', '"label": "a", "labels": []', '"label": "a", "labels": 1.5',
+        '"label": "a", "intent": "b"', '"accept": ["a"], "label": "b", "labels": ["c"]',
+        '"label": "a", "labels": "b", "cats": {"c": 1}',
+    ]  # fmt: skip
+    others = ['"labels": ["b"], "label": "a"', '"label": "a", "labels": ["a", "b"]']
+    notes: list[str] = []
+    for found, with_tags in ((agreeing, True), (others, False), ([*agreeing, *others], True)):
+        records = [f'{{"text": "x", {each}}}\n' for each in found]
+        path.write_text("".join(records), encoding="utf-8")
+        items = read(path, read_jsonl, with_tags=with_tags, note=notes.append)
+    assert [item.labels for item in items[-2:]] == [("a",), ("a",)]
+    assert notes == [f"{path}:9: label is read, though labels names other classes (2 records)"]
 
 
 def test_of_tags_of_several_columns_the_first_are_read_unless_one_is_named(tmp_path: Path) -> None:
@@ -492,7 +512,9 @@ def test_tokens_are_the_same_after_writing_and_reading(
     assert read(path, read_jsonl, format="jsonl-tokens") == items
 
 
-@given(st.lists(st.tuples(texts(), st.lists(texts(), min_size=1, max_size=3)), min_size=1))
+@given(
+    st.lists(st.tuples(texts(), st.lists(texts(), min_size=1, max_size=3, unique=True)), min_size=1)
+)
 def test_classes_are_the_same_after_writing_and_reading(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, list[str]]]
 ) -> None:

@@ -185,6 +185,15 @@ def test_a_table_with_semicolons_is_no_column_file(tmp_path: Path) -> None:
         assert found_as(header, raw=raw) == "csv"
 
 
+@pytest.mark.parametrize("raw", [True, False])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt", "-"])
+def test_a_first_line_for_excel_makes_a_table(tmp_path: Path, name: str, raw: bool) -> None:
+    path = written(tmp_path, name, rows("sep=\t", "a\tx", "b c\ty"))
+    found = recognise_source(Source(str(path), "utf-8"), raw=raw)
+    assert found.name == "csv"
+    assert found.why == r"its first line says what separates its cells: 'sep=\t'"
+
+
 @pytest.mark.parametrize("within", ["", "best", "last"])
 def test_the_folder_of_a_model_is_no_corpus(tmp_path: Path, within: str) -> None:
     model = tmp_path / within

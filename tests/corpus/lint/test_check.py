@@ -105,6 +105,27 @@ def test_what_was_not_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
     assert not kinds & {"one-label", "unknown-label", "unknown-class"}
 
 
+def test_pairs_of_a_language_model_are_named_where_no_column_is_one_of_labels(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("red cat\tcat red\nblue dog\tdog blue\n\n", encoding="utf-8")
+    for options in ({}, {"pairs": True, "context": "line"}):
+        report = check_files([str(path)], DataConfig(**options))  # type: ignore[arg-type]
+        assert [(each.severity, each.kind) for each in report.findings] == [
+            ("error", "unreadable"), ("note", "pairs"),
+        ]  # fmt: skip
+        assert str(report.findings[1].message) == (
+            "its lines may be pairs of a prefix and a continuation, of a language model: "
+            "data.format=text reads them as such"
+        )
+    assert not check_files([str(path)], DataConfig(format="text")).errors
+    for row in ("1\tred\tcat", "\tcat red", "red"):  # no pair
+        path.write_text(f"red cat\tcat red\n{row}\n", encoding="utf-8")
+        findings = check_files([str(path)], DataConfig(format="tsv")).findings
+        assert "pairs" not in [each.kind for each in findings]
+
+
 def test_an_error_in_standard_input_stands_under_its_name_of_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,7 +52,8 @@ def repaired(folder: Path, content: str, **data: object) -> tuple[str, list[str]
         (FINE + "x\tB_PER\ny\tI-PER\n\nz\tI-PER\n", FINE + "x\tB-PER\ny\tI-PER\n\nz\tB-PER\n",
          ["  B_PER is now B-PER: line 16", "  I-PER is now B-PER: line 19"]),
         (FINE + "x\tI-PER\ny\tB/PER\n", FINE + "x\tB-PER\ny\tB/PER\n",
-         ["  I-PER is now B-PER: line 16"]),
+         ["  I-PER is now B-PER: line 16",
+          "  left for you to correct: F:17: tag 'B/PER' is of no scheme"]),
         ("\ufeff\ufeff" + FINE, FINE, ["  left out the byte order mark: line 1"]),
         (FINE + "z\t\r\r\n", FINE + "z\t\n",
          ["  ended lines with LF alone: line 16",
@@ -161,11 +162,13 @@ def test_a_repaired_file_needs_no_repair_and_has_the_same_words(
     folder = tmp_path_factory.mktemp("r")
     text = "".join("".join(f"{word}\t{tag}{end}" for word, tag in rows) + end for rows in sentences)
     once, _, _ = repaired(folder, ("\ufeff" if mark else "") + text)
-    twice, told, _ = repaired(folder, once)
-    assert (twice, told) == (once, [])
-    kinds = {
-        finding.kind for finding in check_files([str(folder / "a.conll")], DataConfig()).findings
-    }
+    twice, _, done = repaired(folder, once)
+    assert (twice, done.repairs) == (once, ())
+    found = check_files([str(folder / "a.conll")], DataConfig()).findings
+    kinds = {finding.kind for finding in found}
+    # What is left to a person is what the check finds, line by line.
+    odd = [line for each in found if each.kind == "tag-of-no-scheme" for line in each.lines]
+    assert [error.line for error in done.left] == sorted(odd)
     assert not kinds & {"crlf", "byte-order-mark", "illegal-transition", "mixed-schemes",
                         "trailing-blank", "blank-separator", "last-line"}  # fmt: skip
     words = [line.split("\t")[0] for line in once.split("\n") if line]
@@ -206,8 +209,9 @@ def test_a_doubled_mark_is_one_repair(tmp_path: Path) -> None:
 
 def test_an_odd_tag_does_not_become_another_odd_one(tmp_path: Path) -> None:
     odd = "x\tB/Y\n\n" * 4 + "y\tB/y\n\n"
-    text, told, _ = repaired(tmp_path, FINE * 9 + odd)
-    assert (text, told) == (FINE * 9 + odd, [])
+    text, _, done = repaired(tmp_path, FINE * 9 + odd)
+    assert (text, done.repairs) == (FINE * 9 + odd, ())
+    assert [error.line for error in done.left] == [136, 138, 140, 142, 144]
 
 
 def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -291,3 +295,30 @@ def test_the_exit_status_tells_of_errors(tmp_path: Path, content: str, status: i
     facts = json.loads(ended.stdout)
     left = facts["repairs"][str(tmp_path / "b.conll")]["left"]
     assert len(left) == status
+
+
+def test_a_tag_is_as_frequent_as_the_repair_writes_it(tmp_path: Path) -> None:
+    text, told, _ = repaired(tmp_path, "a\tB-X\na\tB_X\n\na\tB-X\na\tB-X\na\tS-X\n")
+    assert text == "a\tB-X\na\tB-X\n\n" + "a\tB-X\n" * 3
+    assert told == ["  B_X is now B-X: line 2", "  S-X is now B-X: line 6"]
+
+
+def test_tags_of_no_scheme_that_stay_are_left_to_a_person(tmp_path: Path) -> None:
+    path = tmp_path / "F"
+    # B_PER is spelt as B-PER but for its separator; Q9 is like no other tag.
+    path.write_text(f"{FINE * 3}x\tB_PER\ny\tQ9\n\nz\n\nw\tO\nv\tQ9\n", encoding="utf-8")
+    repaired = repair_file(str(path), DataConfig())
+    assert [str(error) for error in repaired.left] == [
+        f"{path}:47: tag 'Q9' is of no scheme",
+        f"{path}:49: expected 2 columns as on line 1, found 1: 'z'",
+        f"{path}:52: tag 'Q9' is of no scheme",
+    ]
+    assert [(each.message, each.lines) for each in repaired.repairs] == [
+        ("B_PER is now B-PER", (46,))
+    ]
+    two = f"{FINE}x\tQ9\n".replace("\t", "\tO\t")
+    path.write_text(two, encoding="utf-8")
+    data = DataConfig(tag_column=(1, 2))
+    assert [str(error) for error in repair_file(str(path), data).left] == [
+        f"{path}:16: column 2: tag 'Q9' is of no scheme"
+    ]
