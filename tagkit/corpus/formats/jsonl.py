@@ -79,7 +79,8 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
         FileError: a record shows that the file is of a kind that cannot be read.
     """
     passed_over = 0  # records that an annotator rejected: data, but no examples
-    differing: list[int] = []  # lines of records whose `label` and `labels` are not the same
+    # Records whose `label` and `labels` are not the same: their number, and the line of the first.
+    differing = first_differing = 0
     texts = RecordTexts(source)
     for number, line in texts:
         if not line.strip():
@@ -91,7 +92,8 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
                 continue
             item = _item(record, source.name, number, reading)
             if reading.with_tags and has_other_classes(record, _kind(record, reading)):
-                differing.append(number)
+                differing += 1
+                first_differing = first_differing or number
         # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
@@ -103,9 +105,9 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
             continue
         yield item
     if differing:
-        count = plural(len(differing), "record")
+        count = plural(differing, "record")
         reading.note(
-            f"{source.name}:{differing[0]}: label is read, though labels names other classes "
+            f"{source.name}:{first_differing}: label is read, though labels names other classes "
             f"({count})"
         )
     if passed_over:
