@@ -12,7 +12,9 @@ from tagkit.errors import BundleError
 from tagkit.features.crf_features import feature_groups, feature_keys
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.calibration import TAGS
 from tagkit.models.model import Model
+from tagkit.models.tag_sharing import label_sharing
 from tagkit.models.task_records import FitCorpus, SentenceBatch
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.heads.feature_crf import FeatureCrf
@@ -68,7 +70,10 @@ def fit_feature_crf(
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
-    fit(crf, examples, tag_weights, corpus.max_seconds, corpus.on_pass)
+    # Where tags have scores in common in the network's head.
+    is_shared = model.heads_by_name()[TAGS].sharing is not None
+    sharing = label_sharing(corpus.vocabulary.tags) if is_shared else None
+    fit(crf, examples, tag_weights, corpus.max_seconds, corpus.on_pass, sharing)
 
 
 def _features(sentences: Sequence[Sentence]) -> list[Features]:

@@ -42,6 +42,22 @@ def tag_sharing(config: Config, tags: Sequence[str]) -> Tensor | None:
     return (_OF_LABEL * of_label + _OF_PREFIX * of_prefix).fill_diagonal_(1.0)
 
 
+def label_sharing(tags: Sequence[str]) -> Tensor:
+    """(tags, tags) likewise, of labels alone: for weights that are found with a penalty.
+
+    Each row has length 1, so that the penalty weighs as much as without. To share by prefix would
+    cost a CRF of word features what sharing by label brings it.
+
+    Args:
+        tags: of spans, in the order of their ids.
+    """
+    # O has a label that no other tag can have.
+    labels = [(tag,) if tag == OUTSIDE else split_tag(tag)[1] for tag in tags]
+    shares = (_OF_LABEL * _equal(labels)).fill_diagonal_(1.0)
+    lengths: Tensor = shares.norm(dim=1, keepdim=True)
+    return shares / lengths
+
+
 def _equal(names: Sequence[Hashable]) -> Tensor:
     """(names, names) 1 where two of them are equal, else 0."""
     numbers = {name: number for number, name in enumerate(names)}

@@ -184,7 +184,7 @@ def test_a_tenth_of_a_time_limit_is_for_its_weights_and_without_a_limit_no_clock
 ) -> None:
     tiny.corpus(tmp_path)
     given: list[float] = []
-    monkeypatch.setattr(feature_crf, "fit", lambda *arguments: given.append(arguments[-2]))
+    monkeypatch.setattr(feature_crf, "fit", lambda *arguments: given.append(arguments[3]))
     for options in ([], ["train.max_minutes=5"]):
         prepare(tiny.small(tmp_path, *options), torch.device("cpu"))
     assert given == [math.inf, pytest.approx(30)]

@@ -30,6 +30,7 @@ def fit(
     tag_weights: Tensor | None,
     max_seconds: float,
     on_pass: Callable[[int], None],
+    sharing: Tensor | None = None,
 ) -> None:
     """Find the weights at which the penalised loss of a corpus is smallest.
 
@@ -40,6 +41,8 @@ def fit(
         max_seconds: of the search, as of `minimize`. If it ends within a few steps, all weights
             stay 0.
         on_pass: called before each pass over the corpus, with its number from 1.
+        sharing: (tags, tags) the share of each tag's weights of vectors, by rows, in that of each
+            one's score, by columns; None where each tag is scored by its own alone.
     """
     total = len(crf.transitions)
     keys, tags = _pairs(examples, total, len(crf.keys))
@@ -50,6 +53,7 @@ def fit(
     # Squares of next to nothing would make a factor that float32 does not hold.
     scale = (_VECTOR_SQUARE / squares) ** 0.5 if squares > _LEAST_SQUARE else 1.0
     blocks = make_blocks(crf, examples, vectors * scale, tag_weights)
+    shares = torch.eye(total) if sharing is None else sharing
     learnt = [
         torch.zeros(shape, dtype=torch.float64, requires_grad=True)
         for shape in ((len(keys),), (total, total), crf.vector_weights.shape)
@@ -59,18 +63,18 @@ def fit(
 
     def loss() -> Tensor:
         on_pass(next(passes))
-        return with_gradient(*_loss_and_slopes(blocks, *learnt), learnt)
+        return with_gradient(*_loss_and_slopes(blocks, shares.double(), *learnt), learnt)
 
     search = minimize(learnt, loss, _MAX_STEPS, max_seconds)
     if search.is_cut and search.evaluations < _MIN_STEPS:
         return  # weights near 0 would take from the network and give nothing
     weights, steps, of_vectors = (each.detach() for each in learnt)
-    crf.keep(weights, steps, of_vectors * scale)
+    crf.keep(weights, steps, of_vectors @ shares.double() * scale)
 
 
 @torch.no_grad()
 def _loss_and_slopes(
-    blocks: Sequence[Block], weights: Tensor, steps: Tensor, of_vectors: Tensor
+    blocks: Sequence[Block], shares: Tensor, weights: Tensor, steps: Tensor, of_vectors: Tensor
 ) -> tuple[Tensor, list[Tensor]]:
     """The penalised loss, and its gradient by each of what is learnt.
 
@@ -80,6 +84,9 @@ def _loss_and_slopes(
     learnt, total = (weights, steps, of_vectors), len(steps)
     loss = _PENALTY * torch.stack([(each**2).sum() for each in learnt]).sum()
     slopes = [2 * _PENALTY * each for each in learnt]
+    # (3 x dim, tags), with which vectors are multiplied, and the gradient of the loss by it.
+    shared = of_vectors @ shares
+    of_shared = torch.zeros_like(shared)
     for block in blocks:
         # (entries,) -> (rows x tags,) -> (rows, tags): what each row adds to its tokens
         scores = weights.new_zeros(block.rows * total)
@@ -90,11 +97,11 @@ def _loss_and_slopes(
             emissions = scores.index_select(0, batch.items[0])  # (batch x time, tags)
             for rows in batch.items[1:]:
                 emissions += scores.index_select(0, rows)
-            emissions.addmm_(batch.windows, of_vectors)
+            emissions.addmm_(batch.windows, shared)
             value, of_emissions, of_steps = batch.loss_and_slopes(emissions, steps)
             loss += value
             slopes[1] += of_steps
-            slopes[2].addmm_(batch.windows.t(), of_emissions)
+            of_shared.addmm_(batch.windows.t(), of_emissions)
             found.append(of_emissions)
         of_scores = scores.zero_()  # from here on
         for batch, of_emissions in zip(block.batches, found, strict=True):
@@ -102,6 +109,7 @@ def _loss_and_slopes(
                 of_scores.index_add_(0, rows, of_emissions)
         of_entries = of_scores.flatten().index_select(0, block.entries)
         slopes[0].index_add_(0, block.numbers, of_entries)
+    slopes[2].addmm_(of_shared, shares.t())
     return loss, slopes
 
 
