@@ -206,7 +206,7 @@ def _beside_lines(bundle: "Bundle") -> Iterator[str]:
     """What decides on labels beside a tag's own score: other tags, documents, word features."""
     config = bundle.config
     if config.head.tag_sharing is True:
-        yield "tags        those with one label or one prefix have a part of their scores in common"
+        yield "tags        with one label or one prefix have a part of their scores in common"
     if words := config.encoder.document_words:
         yield f"context     documents, up to {plural(words, 'word')} as one sequence"
     if share := config.label_consistency:
