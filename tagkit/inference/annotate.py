@@ -9,7 +9,7 @@ from tagkit.corpus.formats.columns.filling import fill_columns
 from tagkit.corpus.formats.columns.layout import CONLLU, Layout
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.columns.writer import append_column
-from tagkit.corpus.formats.conllu import with_text
+from tagkit.corpus.formats.conllu_text import with_text
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError

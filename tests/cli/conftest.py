@@ -25,7 +25,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         arguments = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll"]
         patch.chdir(folder)
         patch.setattr(sys, "argv", ["tagkit", "train", *arguments, "-o", "model", "--threads=1",
-                                    "-q", *SMALL])  # fmt: skip
+                                    "-q", *SMALL[:-1], "--set=train.max_epochs=6"])  # fmt: skip
         with pytest.raises(SystemExit, match=r"^0$"):
             main()
     return folder

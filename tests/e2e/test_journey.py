@@ -125,13 +125,14 @@ def test_a_batch_becomes_a_loss(prepared: Prepared) -> None:
         model.get_submodule(name).register_forward_hook(
             lambda module, inputs, output, name=name: seen.update({name: (inputs[0], output)})
         )
-        for name in ("embed", "head.linear")
+        for name in ("embed", "head.linear")  # the latter before tags share their scores
     ]
     batch = prepared.encoded.batch([0])
     loss, tokens = prepared.task.loss(model, batch)
     for hook in hooks:
         hook.remove()
-    (_, vectors), (states, emissions) = seen["embed"], seen["head.linear"]
+    (_, vectors), (states, own) = seen["embed"], seen["head.linear"]
+    emissions = own @ model.get_buffer("head.sharing")
 
     # (batch, time, features): a word's vector, the states of its characters in two directions, and
     # its affixes.

@@ -59,7 +59,7 @@ def sentences(draw: st.DrawFn) -> list[Sentence]:
                 words=tokens,
                 tags=column() if tagged else None,
                 features=tuple(column() for _ in range(features)),
-                labels=tuple(draw(st.lists(cell, min_size=labels, max_size=labels))),
+                labels=tuple(draw(st.lists(cell, min_size=labels, max_size=labels, unique=True))),
                 text=text,
                 places=places,
             )
@@ -94,7 +94,9 @@ def documents(draw: st.DrawFn, name: str) -> list[Document]:
             for a, b in zip(edges[::2], edges[1::2], strict=False)
         )
         of_format = {"trec": "NUM:dist", "trees": "3"}.get(name, "pos")
-        labels = draw(st.just([of_format]) | st.lists(cell | st.just(of_format), max_size=2))
+        labels = draw(
+            st.just([of_format]) | st.lists(cell | st.just(of_format), max_size=2, unique=True)
+        )
         found.append(Document(text, spans, tuple(labels), name=draw(odd)))
     return found
 

@@ -6,7 +6,7 @@ from itertools import chain
 
 from tagkit.corpus.formats.columns.layout import Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.conllu import with_text
+from tagkit.corpus.formats.conllu_text import with_text
 from tagkit.corpus.formats.options import Reading, Records
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError
