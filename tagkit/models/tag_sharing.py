@@ -6,8 +6,10 @@ own, and by a share of those of each of its relatives:
 
     score(B-PER) = s(B-PER) + 0.5 (s(I-PER) + s(E-PER) + s(S-PER)) + 0.3 (s(B-LOC) + s(B-ORG) + ...)
 
-What a token teaches of one tag is learnt of its relatives too, in part. (Evgeniou and Pontil 2004,
-eq. 2, give each of several tasks weights of its own and weights of all of them in this way.)
+What a token teaches of one tag is learnt of its relatives too, in part. (Evgeniou and Pontil 2004
+learn several tasks in this way: each has weights of its own, and all of them have some in common.)
+With many labels a prefix has many tags. Were the share of each 0.3, a step would move them all so
+far that nothing told them apart: with more than four labels the shares are 0.9 together.
 """
 
 from collections.abc import Hashable, Sequence
@@ -20,6 +22,7 @@ from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 
 # Chosen on dev (benchmarks/BENCHMARKS.md, "Scores in common").
 _OF_LABEL, _OF_PREFIX = 0.5, 0.3
+_OF_ALL_OF_PREFIX = 0.9
 
 
 def tag_sharing(config: Config, tags: Sequence[str]) -> Tensor | None:
@@ -38,8 +41,11 @@ def tag_sharing(config: Config, tags: Sequence[str]) -> Tensor | None:
     # O is a relative of no other tag.
     parts = [(None, None) if tag == OUTSIDE else split_tag(tag) for tag in tags]
     of_prefix, of_label = (_equal(names) for names in zip(*parts, strict=True))
+    # A prefix has as many tags as there are labels: each has a smaller share where these are many.
+    relatives = of_prefix.sum(1, keepdim=True) - 1  # (tags, 1)
+    share = (_OF_ALL_OF_PREFIX / relatives).clamp(max=_OF_PREFIX)
     # Different tags never have both in common.
-    return (_OF_LABEL * of_label + _OF_PREFIX * of_prefix).fill_diagonal_(1.0)
+    return (_OF_LABEL * of_label + share * of_prefix).fill_diagonal_(1.0)
 
 
 def label_sharing(tags: Sequence[str]) -> Tensor:

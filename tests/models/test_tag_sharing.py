@@ -43,6 +43,12 @@ def test_a_tag_has_half_of_its_labels_others_and_three_tenths_of_its_prefixs() -
     torch.testing.assert_close(found, torch.tensor(expected))
 
 
+def test_of_many_tags_with_a_prefix_each_has_a_smaller_share() -> None:
+    found = shares([f"B-{label}" for label in range(10)], "iob2")
+    assert found is not None
+    torch.testing.assert_close(found, torch.full((10, 10), 0.1).fill_diagonal_(1.0))
+
+
 def test_o_is_nobodys_relative_also_where_a_label_is_called_o_or_has_no_name() -> None:
     for tags in (["O", "B-O", "I-O"], ["O", "B", "I"]):
         found = shares(tags, "iob2")
@@ -68,7 +74,9 @@ def test_labels_and_prefixes_are_told_apart_in_every_scheme_of_training(
     assert found is not None
     for i, one in enumerate(drawn):
         for j, other in enumerate(drawn):
-            expected = 0.5 * (one[1] == other[1]) + 0.3 * (one[0] == other[0])
+            others = sum(each[0] == one[0] for each in drawn) - 1  # with the same prefix
+            of_prefix = min(0.3, 0.9 / others) if others and one[0] == other[0] else 0
+            expected = 0.5 * (one[1] == other[1]) + of_prefix
             assert float(found[i, j]) == pytest.approx(1 if i == j else expected)
 
 
