@@ -133,7 +133,7 @@ def _runs(command: list[str], rounds: int) -> list[_ProgramRun]:
             # The last line of `PROGRAM` is its peak, unless a signal has ended it.
             has_peak = PROGRAM in command and ended.returncode > 0
             found = [line for line in errors[: -1 if has_peak else None] if line]
-            unexplained = f"{command[0]}: ended with status {ended.returncode}, and without a word"
+            unexplained = f"{command[0]}: ended with status {ended.returncode} and no message"
             raise DataError(*(line.removeprefix("error: ") for line in found or [unexplained]))
         runs.append(_ProgramRun(seconds, errors))
     return runs

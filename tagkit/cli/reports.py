@@ -205,8 +205,9 @@ def _units_lines(bundle: "Bundle") -> Iterator[str]:
 def _beside_lines(bundle: "Bundle") -> Iterator[str]:
     """What decides on labels beside a tag's own score: other tags, documents, word features."""
     config = bundle.config
-    if config.head.tag_sharing is True:
-        yield "tags        with one label or one prefix have a part of their scores in common"
+    heads = bundle.model.heads_by_name().values()
+    if any(getattr(head, "sharing", None) is not None for head in heads):
+        yield "tags        of the same label or with the same prefix share a part of their scores"
     if words := config.encoder.document_words:
         yield f"context     documents, up to {plural(words, 'word')} as one sequence"
     if share := config.label_consistency:

@@ -37,10 +37,9 @@ class HeadConfig(Section):
     tag_sharing: Annotated[
         Auto | bool,
         Option(
-            "Whether tags with one label, and tags with one prefix, have a part of their scores in "
-            "common, or auto.",
-            "true for spans of up to 1,000 sentences, else false",
-            inherit=True,
+            "Whether tags of the same label, and tags with the same prefix, share a part of their "
+            "scores; true, false or auto.",
+            "true for spans of one tag column in up to 1,000 sentences, else false",
             tasks=TAGS,
             needs=(Needs("head.kind", but=("feedback",)), BY_GRADIENT),
         ),

@@ -197,11 +197,11 @@ def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _C
             )
         )
     if gold and predicted and not is_named:
-        _refuse_several(name, beginning, gold.tag, predicted.tag)
+        _refuse_unpaired(name, beginning, gold.tag, predicted.tag)
     return _Columns(data, pred_column, classes, chain(beginning, pieces))
 
 
-def _refuse_several(
+def _refuse_unpaired(
     name: str, pieces: Iterable[Sequence[str]], gold: int | None, predicted: int | None
 ) -> None:
     """Refuse two columns each of which belongs to another one, as in a run with several of tags.

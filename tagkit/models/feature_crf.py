@@ -70,7 +70,7 @@ def fit_feature_crf(
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
-    # Where tags have scores in common in the network's head.
+    # Where tags share scores in the network's head.
     is_shared = model.heads_by_name()[TAGS].sharing is not None
     sharing = label_sharing(corpus.vocabulary.tags) if is_shared else None
     fit(crf, examples, tag_weights, corpus.max_seconds, corpus.on_pass, sharing)

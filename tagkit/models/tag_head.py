@@ -69,7 +69,7 @@ def head_of_tags(
 
 
 def set_head_constants(head: Head, config: Config, tags: tuple[str, ...]) -> None:
-    """What a head that was loaded has beside its weights: forbidden steps, and scores in common.
+    """What a head that was loaded has beside its weights: forbidden steps, and shares of scores.
 
     Args:
         head: of `head_of_tags`.

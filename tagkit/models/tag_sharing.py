@@ -1,4 +1,4 @@
-"""Which tags have a part of their scores in common: those of one label, and those of one prefix.
+"""Which tags share a part of their scores: those of one label, and those with one prefix.
 
 B-PER, I-PER, E-PER and S-PER say the same of what a name is, and B-PER and B-LOC the same of where
 one begins; some of them a small corpus has a few times only. So a tag is scored by weights of its
@@ -20,7 +20,7 @@ from torch import Tensor
 from tagkit.config import Config, training_scheme
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 
-# Chosen on dev (benchmarks/BENCHMARKS.md, "Scores in common").
+# Chosen on dev (benchmarks/BENCHMARKS.md, "Shared scores").
 _OF_LABEL, _OF_PREFIX = 0.5, 0.3
 _OF_ALL_OF_PREFIX = 0.9
 
@@ -57,8 +57,7 @@ def label_sharing(tags: Sequence[str]) -> Tensor:
     Args:
         tags: of spans, in the order of their ids.
     """
-    # O has a label that no other tag can have.
-    labels = [(tag,) if tag == OUTSIDE else split_tag(tag)[1] for tag in tags]
+    labels = [None if tag == OUTSIDE else split_tag(tag)[1] for tag in tags]
     shares = (_OF_LABEL * _equal(labels)).fill_diagonal_(1.0)
     lengths: Tensor = shares.norm(dim=1, keepdim=True)
     return shares / lengths

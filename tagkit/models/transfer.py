@@ -189,7 +189,7 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     """Copy the base model's weights into a new model.
 
     Rows of words, characters, feature values, tags and classes that the base model lacks keep their
-    random values, but those of tags are 0 where tags have scores in common. A head keeps its own if
+    random values, but those of tags are 0 where tags share scores. A head keeps its own if
     its labels are others, or one of its tensors has another size: stacked weights, such as those of
     the gates of a cell, would be mixed up by copying a corner of them.
 
@@ -206,15 +206,15 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     heads = _heads_that_fit(model, base, vocabulary)
     added = tuple(part for part in _BESIDE_WORDS if _is_added(part, mine, weights))
     copied_heads = tuple(head for head, fit in heads.items() if fit)
-    shared = [f"{path}.linear." for path, part in model.named_modules()
-              if isinstance(part, ChainHead) and part.sharing is not None]  # fmt: skip
     for key in _names_to_copy(model, base, copied_heads, added, name):
-        if key.startswith(tuple(shared)):
-            mine[key].zero_()  # what a new label scores would be a part of what old ones do
         # The leading block, in every dimension: a CRF's transitions grow in two.
         mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
         if within_member(key).startswith(_TABLES):
             mine[key][PAD_ID] = 0  # the padding row, which training in early versions changed
+    for head in copied_heads:
+        old, new = (each.get_submodule(head.removesuffix(".")) for each in (base.model, model))
+        if isinstance(old, ChainHead) and isinstance(new, ChainHead):
+            new.copy_scores(old)
     titles = _titles(model)
     return Copied(
         words=len(base.vocabulary.words),

@@ -90,20 +90,22 @@ def prefix_problem(line: str) -> str | None:
         return f"{expected}, found an empty prefix: {quoted(line)}"
     if not others and _is_record(prefix):
         return (
-            f"{expected}, found a JSON object: {quoted(line)}; write its text as a line, or a tab "
-            "behind an object that is a prefix itself"
+            f"{expected}, found JSON: {quoted(line)}; write its text as a line, or a tab behind "
+            "JSON that is a prefix itself"
         )
     return None
 
 
 def _is_record(line: str) -> bool:
     """Whether a line is one of JSON Lines, whose text alone would be a prefix."""
-    if not line.lstrip().startswith("{"):
+    if not line.lstrip().startswith(("{", "[")):
         return False
     try:
-        return isinstance(from_json(line.encode()), dict)
+        found = from_json(line.encode())
     except ValueError:
         return False
+    records = found if isinstance(found, list) else [found]
+    return bool(records) and all(isinstance(each, dict) for each in records)
 
 
 def within(units: Units) -> Units:

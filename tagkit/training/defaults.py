@@ -61,7 +61,7 @@ _MIN_PAIRS, _MAX_PAIRS, _MAX_PAIR_WEIGHTS = 2**10, 2**17, 2**23
 # whatever the number of sentences. Of more tokens the features would take much memory.
 _FEW_SENTENCES, _FEW_SENTENCES_BESIDE_VECTORS = 4_000, 1_000
 _FEW_SPANS, _MAX_TOKENS = 30_000, 500_000
-# The most sentences with spans whose tags have scores in common.
+# The most sentences with spans whose tags share scores.
 _FEW_SENTENCES_SHARED = 1_000
 # The CRF has so many weights for each token, and at most so many: 1,000 sentences of seven corpora
 # had 16,000 to 88,000.

@@ -90,7 +90,7 @@ def learning_curve(
         sizes: increasing: numbers of sentences, or shares of the training corpus: 0.25, "1/4" or a
             Fraction. None for five of which each is twice the one before, up to the whole corpus;
             closer together where the first would have fewer than ten sentences. A resumed curve has
-            its own sizes then, and its own seeds where `config` names no other.
+            its own sizes then, and its own seeds where `config` has no `train.seeds`.
         listener: callbacks, as `tagkit.training.learning_curve.CurveListener`.
         resume: keep the points that are in the output folder, and continue the training that was
             stopped. Other sizes and seeds may be added.
@@ -225,15 +225,8 @@ def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Mea
 
 
 def _seeds(given: TrainConfig, before: Measured | None) -> tuple[int, ...]:
-    """The seeds of the trainings; of a curve that is resumed, those that it has.
-
-    Others are added where several are named, or one that the curve has not.
-    """
-    is_named = "seed" in given.model_fields_set
-    known = before.seeds if before else ()
-    if given.seeds or not known or (is_named and given.seed not in known):
-        return given.seeds or (given.seed,)
-    return known
+    """The seeds of the trainings: those that are named, or those of a curve that is resumed."""
+    return given.seeds or (before.seeds if before else ()) or (given.seed,)
 
 
 def _open(

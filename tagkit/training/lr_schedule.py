@@ -50,10 +50,10 @@ class Schedule:
     def note(self) -> str:
         """What is wrong with the warm-up, in a sentence; empty if nothing is.
 
-        A run with a time limit has steps that nobody knows before they are taken: `end_note`.
+        Of the steps that a time limit leaves nobody knows before they are taken: `end_note`.
         """
         warmup, steps = self.settings.warmup_steps, self.total_steps
-        if warmup <= steps or self.settings.max_minutes:
+        if warmup <= steps:
             return ""
         return Message(
             Setting("train.warmup_steps"),
@@ -67,7 +67,7 @@ class Schedule:
     def end_note(self) -> str:
         """What is wrong with the warm-up of a run that its time limit has ended; as `note`."""
         warmup, steps = self.settings.warmup_steps, self._step
-        if warmup <= steps:
+        if warmup <= steps or self.note():
             return ""
         return Message(
             f"the time limit ended the run after {plural(steps, 'step')}, within the warm-up of ",

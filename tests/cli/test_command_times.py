@@ -17,7 +17,7 @@ KILLED = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
     ("program", "lines"),
     [
         (WITHOUT_TORCH, ("importing ...", "libtorch.so: cannot open")),
-        (KILLED, (f"{sys.executable}: ended with status -9, and without a word",)),
+        (KILLED, (f"{sys.executable}: ended with status -9 and no message",)),
         # Its last line, the peak, is no part of the message.
         (["-c", PROGRAM, "predict", "none", "none.txt"],
          ("none: no such folder; `tagkit train` makes one",)),

@@ -20,7 +20,7 @@ def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
         f"tagkit {__version__}, torch ",
         "train.conll: 80 sentences",
         "labels      LOC, PER",
-        "tags        with one label or one prefix have a part of their scores in common",
+        "tags        of the same label or with the same prefix share a part of their scores",
         "features    a CRF of word features, which counts ",
         "test F1     ",
     ):

@@ -163,13 +163,16 @@ def test_a_line_of_json_lines_is_no_prefix_unless_a_tab_says_so(
         [*lines_for(predictor, path, options())]
     assert str(caught.value) == (
         f"{path}:1: expected a prefix, or a prefix and a continuation with one tab between them, "
-        f"found a JSON object: '{record}'; write its text as a line, or a tab behind an object "
-        "that is a prefix itself"
+        f"found JSON: '{record}'; write its text as a line, or a tab behind JSON that is a prefix "
+        "itself"
     )
-    # What only begins like an object is text.
-    path.write_text(f"{record}\t\n{{a b\n{{}} a\n")
+    path.write_text(f"[{record}]\n")
+    with pytest.raises(FormatError, match="found JSON"):
+        [*lines_for(predictor, path, options())]
+    # What only begins like a record is text.
+    path.write_text(f"{record}\t\n{{a b\n{{}} a\n[1]\n")
     found = lines_for(predictor, path, options(output_format="jsonl"))
-    assert [json.loads(line)["prefix"] for line in found if line] == [record, "{a b", "{} a"]
+    assert [json.loads(line)["prefix"] for line in found if line] == [record, "{a b", "{} a", "[1]"]
 
 
 def test_prefixes_are_no_texts_to_be_annotated(predictor: Predictor) -> None:

@@ -1,4 +1,4 @@
-"""Tags with one label, and tags with one prefix, have a part of their scores in common."""
+"""Tags of the same label, and tags with the same prefix, share a part of their scores."""
 
 from collections.abc import Sequence
 from pathlib import Path

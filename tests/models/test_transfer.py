@@ -13,6 +13,7 @@ from tagkit.errors import BundleError, ConfigError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.transfer import copy_weights, inherit_options
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
@@ -60,18 +61,41 @@ def test_old_words_labels_and_characters_come_first_and_new_ones_behind_them(
     assert "Ž" in new.chars
 
 
-def test_labels_that_are_new_take_no_part_in_the_scores_of_old_ones(
-    tmp_path: Path, base: Path
+@pytest.mark.parametrize("shared", [(True, True), (True, False), (False, True)])
+def test_old_labels_have_the_scores_of_the_old_model_whatever_is_shared(
+    tmp_path: Path, shared: tuple[bool, bool]
 ) -> None:
-    old, new = load_bundle(base).model.head, prepared(further(tmp_path, base)).model.head
+    options = [f"head.tag_sharing={str(each).lower()}" for each in shared]
+    train(tiny.config(tmp_path, "train.max_epochs=1", options[0]))
+    config = further(tmp_path, tmp_path / "model", options[1])
+    # With many labels the shares of those with one prefix are smaller than in the old model.
+    tiny.write(tmp_path / "new.conll", [[f"word\tB-X{number}", "?\tO"] for number in range(12)] * 4)
+    old, new = load_bundle(tmp_path / "model").model.head, prepared(config).model.head
+    assert isinstance(old, ChainHead)
+    assert isinstance(new, ChainHead)
+    assert (old.sharing is not None, new.sharing is not None) == shared
     states = torch.randn(1, 4, old.inputs)
+    known = old.linear.out_features
     scores = new.emissions(states)
-    assert torch.equal(scores[..., :-1], old.emissions(states))
-    # S-ORG is the last; it begins with three tenths of what S-LOC and S-PER score.
-    names = prepared(further(tmp_path, base)).vocabulary.tags
-    single = [number for number, name in enumerate(names[:-1]) if name.startswith("S-")]
-    expected = 0.3 * old.linear(states)[..., single].sum(2)
-    torch.testing.assert_close(scores[..., -1], expected)
+    torch.testing.assert_close(scores[..., :known], old.emissions(states))
+    if shared[1]:  # what a new one scores is its relatives' alone
+        own = new.linear(states)
+        assert not own[..., known:].any()
+        names = prepared(config).vocabulary.tags
+        single = [n for n, name in enumerate(names[:known]) if name.startswith("S-")]
+        share = 0.9 / (12 + len(single) - 1)
+        torch.testing.assert_close(scores[..., -1], share * own[..., single].sum(2))
+
+
+def test_a_read_out_in_closed_form_shares_no_scores_whatever_the_old_model_does(
+    tmp_path: Path,
+) -> None:
+    echo = "encoder.cell=echo-state"
+    train(tiny.config(tmp_path, echo, "train.max_epochs=1", "head.tag_sharing=true"))
+    files = {"data.train_file": str(tmp_path / "train.conll"), "output.dir": str(tmp_path / "new"),
+             "train.init_from": str(tmp_path / "model")}  # fmt: skip
+    config = load_config(overrides=["train.readout=ridge"], flags=files)
+    assert prepared(config).model.head.sharing is None
 
 
 def test_before_any_step_it_says_what_the_old_model_says(tmp_path: Path, base: Path) -> None:

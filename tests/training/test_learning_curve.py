@@ -205,7 +205,7 @@ def test_without_seeds_a_resumed_curve_has_its_own(
     assert len(trained) == 6
     assert resumed("train.seed=2") == {2, 3}  # as a file of all options names one
     assert len(trained) == 6
-    assert resumed("train.seed=4") == {2, 3, 4}
+    assert resumed("train.seeds=[2,3,4]") == {2, 3, 4}
     assert len(trained) == 9
 
 

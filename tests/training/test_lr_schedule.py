@@ -50,16 +50,20 @@ def test_a_plateau_cuts_the_rate_when_torchs_does(patience: int) -> None:
     assert schedule.factor < 0.01
 
 
+_TOO_LONG = (
+    "train.warmup_steps = 100,000 is more than the run's 94 steps, so that the learning rate never "
+    "reaches train.lr; lower it (a tenth of the steps is usual), or raise train.max_epochs"
+)
+
+
 @pytest.mark.parametrize(
     ("warmup", "total", "minutes", "expected"),
     [
-        (100_000, 94, 0, "train.warmup_steps = 100,000 is more than the run's 94 steps, so that "
-         "the learning rate never reaches train.lr; lower it (a tenth of the steps is usual), or "
-         "raise train.max_epochs"),
+        (100_000, 94, 0, _TOO_LONG),
         (94, 94, 0, ""),  # the last step has all of it
-        (100_000, 94, 1, ""),
+        (100_000, 94, 1, _TOO_LONG),  # a time limit leaves no more of them
     ],
-)  # fmt: skip
+)
 def test_a_warm_up_that_no_run_reaches_the_end_of_is_noted(
     warmup: int, total: int, minutes: float, expected: str
 ) -> None:
@@ -146,7 +150,10 @@ def test_a_rate_that_does_not_fall_is_not_changed_by_a_limit(kind: str) -> None:
 )  # fmt: skip
 def test_a_time_limit_within_the_warm_up_is_noted(warmup: int, steps: int, expected: str) -> None:
     schedule = Schedule(TrainConfig(lr=0.3, warmup_steps=warmup, max_minutes=1))
+    schedule.total_steps = 1_000
     for _ in range(steps):
         schedule.next_step()
     assert schedule.end_note() == expected
+    schedule.total_steps = 999
+    assert schedule.end_note() == ("" if schedule.note() else expected)  # said once
     assert (schedule.lr == 0.3) == (not expected)

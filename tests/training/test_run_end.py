@@ -117,7 +117,7 @@ def test_a_run_that_its_time_limit_ends_within_the_warm_up_says_so(tmp_path: Pat
         def on_note(self, text: str) -> None:
             notes.append(text)
 
-    options = ["train.max_epochs=1000", "train.max_minutes=0.0001", "train.warmup_steps=100000"]
+    options = ["train.max_epochs=1000", "train.max_minutes=0.0001", "train.warmup_steps=5000"]
     trained = train(tiny.config(tmp_path, *options, "head.feature_crf=0"), Notes())
     assert trained.ended == "time"
-    assert [note for note in notes if "within the warm-up of train.warmup_steps = 100,000" in note]
+    assert [note for note in notes if "within the warm-up of train.warmup_steps = 5,000" in note]

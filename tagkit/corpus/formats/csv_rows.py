@@ -68,7 +68,7 @@ def _separator(source: Source, reading: Reading) -> str:
     by_semicolons = ";" in row and "," not in row
     if not _has_cells(lines, reading):
         if by_semicolons and are_rows_of_csv(lines, ";"):
-            said = f"{source.name}: its rows are read as texts, semicolons and all; "
+            said = f"{source.name}: its rows are read as texts, with their semicolons; "
             column = Setting("data.text_column")
             separate = (column, " names the column of the texts, from 0, if these separate cells")
             reading.note(Message(said, *separate))

@@ -107,8 +107,8 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
     if differing:
         count = plural(differing, "record")
         reading.note(
-            f"{source.name}:{first_differing}: label is read, though labels names other classes "
-            f"({count})"
+            f"{source.name}:{first_differing}: 'label' is read, though 'labels' names other "
+            f"classes ({count})"
         )
     if passed_over:
         reading.note(

@@ -203,9 +203,8 @@ def _by_content(
         texts: likewise.
     """
     if named_separator(lines) and expected in (None, *_TABLES):
-        return Recognised(
-            "csv", f"its first line says what separates its cells: {quoted(lines[0])}"
-        )
+        line = quoted(lines[0].rstrip("\r"))
+        return Recognised("csv", f"its first line says what separates its cells: {line}")
     # A cell of a table may begin with a brace: there the first line has to be a whole record.
     if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
         is_object = next(line for line in lines if line.strip()).lstrip().startswith("{")

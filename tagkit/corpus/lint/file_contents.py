@@ -216,7 +216,7 @@ class _Reader:
             self.refusal = error
             return
         self.format, self.recognised = found.format, found.note
-        if self.format.name == "tsv":
+        if self.format.name == "tsv" and data.label_column is None and data.text_column is None:
             lines = self.source.beginning(waiting=False)
             self.may_be_pairs = all(pair_problem(line) is None for line in lines)
         if self.format.holds == "spans":

@@ -53,7 +53,7 @@ def fit(
     # Squares of next to nothing would make a factor that float32 does not hold.
     scale = (_VECTOR_SQUARE / squares) ** 0.5 if squares > _LEAST_SQUARE else 1.0
     blocks = make_blocks(crf, examples, vectors * scale, tag_weights)
-    shares = torch.eye(total) if sharing is None else sharing
+    shares = (torch.eye(total) if sharing is None else sharing).double()
     learnt = [
         torch.zeros(shape, dtype=torch.float64, requires_grad=True)
         for shape in ((len(keys),), (total, total), crf.vector_weights.shape)
@@ -63,13 +63,13 @@ def fit(
 
     def loss() -> Tensor:
         on_pass(next(passes))
-        return with_gradient(*_loss_and_slopes(blocks, shares.double(), *learnt), learnt)
+        return with_gradient(*_loss_and_slopes(blocks, shares, *learnt), learnt)
 
     search = minimize(learnt, loss, _MAX_STEPS, max_seconds)
     if search.is_cut and search.evaluations < _MIN_STEPS:
         return  # weights near 0 would take from the network and give nothing
     weights, steps, of_vectors = (each.detach() for each in learnt)
-    crf.keep(weights, steps, of_vectors @ shares.double() * scale)
+    crf.keep(weights, steps, of_vectors @ shares * scale)
 
 
 @torch.no_grad()

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import CellOptions
@@ -239,6 +240,28 @@ class ChainHead(Head):
         """(..., inputs) -> (..., tags): the score of each tag, before any steps."""
         scores: Tensor = self.linear(states)
         return scores if self.sharing is None else scores @ self.sharing
+
+    @torch.no_grad()
+    def copy_scores(self, other: "ChainHead") -> None:
+        """Score the other head's tags, which are the first of these, as that head does.
+
+        Weights that are shared in another way are others for the same scores. New tags begin with
+        none of their own where scores are shared, as what they add would be added to old ones.
+        """
+        if self.sharing is None and other.sharing is None:
+            return  # the weights are the scores, and have been copied
+        size = other.linear.out_features
+        theirs, shares = (
+            torch.eye(size) if head.sharing is None else head.sharing[:size, :size].cpu()
+            for head in (other, self)
+        )
+        for own, old in zip(self.linear.parameters(), other.linear.parameters(), strict=True):
+            scored = theirs.double() @ old.detach().cpu().double()
+            if self.sharing is not None:
+                own.zero_()
+            # Shares are positive definite: the parts of a label and of a prefix are blocks of equal
+            # numbers, and what is left on the diagonal is 0.2 at least.
+            own[:size] = torch.linalg.solve(shares.double(), scored).to(own)
 
     def chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Scores of all paths, forbidden ones at minus infinity; arguments as in `decode`."""

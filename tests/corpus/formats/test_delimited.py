@@ -352,7 +352,7 @@ def test_semicolons_within_texts_are_left_alone(tmp_path: Path) -> None:
     for lines in ("a; b\nc; d\n", "a; b\nc d\n", "text\na; b\n"):
         pairs(tmp_path, lines, read_csv, with_tags=False, note=notes.append)
     assert notes == [  # of the first alone: there each row has two cells, if they are cells
-        f"{tmp_path / 'a'}: its rows are read as texts, semicolons and all; "
+        f"{tmp_path / 'a'}: its rows are read as texts, with their semicolons; "
         "data.text_column names the column of the texts, from 0, if these separate cells"
     ]
     named = pairs(tmp_path, "a; b\nc; d\n", read_csv, with_tags=False, text_column=1)

@@ -120,7 +120,7 @@ def test_a_label_beside_other_labels_is_read_aloud(tmp_path: Path) -> None:
         path.write_text("".join(records), encoding="utf-8")
         items = read(path, read_jsonl, with_tags=with_tags, note=notes.append)
     assert [item.labels for item in items[-2:]] == [("a",), ("a",)]
-    assert notes == [f"{path}:9: label is read, though labels names other classes (2 records)"]
+    assert notes == [f"{path}:9: 'label' is read, though 'labels' names other classes (2 records)"]
 
 
 def test_of_tags_of_several_columns_the_first_are_read_unless_one_is_named(tmp_path: Path) -> None:

@@ -188,10 +188,11 @@ def test_a_table_with_semicolons_is_no_column_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("raw", [True, False])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt", "-"])
 def test_a_first_line_for_excel_makes_a_table(tmp_path: Path, name: str, raw: bool) -> None:
-    path = written(tmp_path, name, rows("sep=\t", "a\tx", "b c\ty"))
-    found = recognise_source(Source(str(path), "utf-8"), raw=raw)
-    assert found.name == "csv"
-    assert found.why == r"its first line says what separates its cells: 'sep=\t'"
+    for end in ("\n", "\r\n"):
+        path = written(tmp_path, name, rows("sep=\t", "a\tx", "b c\ty").replace("\n", end))
+        found = recognise_source(Source(str(path), "utf-8"), raw=raw)
+        assert found.name == "csv"
+        assert found.why == r"its first line says what separates its cells: 'sep=\t'"
 
 
 @pytest.mark.parametrize("within", ["", "best", "last"])

@@ -154,7 +154,7 @@ def parameters(crf: FeatureCrf, scale: float) -> tuple[Weights, Tensor, Tensor]:
     return table, crf.transitions.double(), crf.vector_weights.double() / scale
 
 
-CASES = ["plain", "vectors", "vectors in common", "weights of sentences", "weights of tags"]
+CASES = ["plain", "vectors", "vectors, shared", "weights of sentences", "weights of tags"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -162,7 +162,7 @@ def test_the_weights_are_those_at_which_the_enumerated_penalised_loss_is_smalles
     case: str,
 ) -> None:
     found = examples(dim=DIM if case.startswith("vectors") else 0)
-    sharing = torch.tensor([[1, 0, 0], [0, 0.8, 0.6], [0, 0.6, 0.8]]) if "common" in case else None
+    sharing = torch.tensor([[1, 0, 0], [0, 0.8, 0.6], [0, 0.6, 0.8]]) if "shared" in case else None
     tag_weights = torch.tensor([0.5, 1.0, 2.0]) if case == "weights of tags" else None
     if case == "weights of sentences":
         weights = np.random.default_rng(3).uniform(0.1, 2, len(found.lengths))
