@@ -38,6 +38,8 @@ def tag_sharing(config: Config, tags: Sequence[str]) -> Tensor | None:
     """
     if config.head.tag_sharing is not True or not has_spans(training_scheme(config)):
         return None
+    if torch.empty(0).is_meta:  # a model to be loaded has shapes alone until its constants are set
+        return None
     # O is a relative of no other tag.
     parts = [(None, None) if tag == OUTSIDE else split_tag(tag) for tag in tags]
     of_prefix, of_label = (_equal(names) for names in zip(*parts, strict=True))

@@ -8,6 +8,7 @@ import tiny
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from marks import mostly_slow
 from tag_heads import make_head
 from torch import Tensor
 
@@ -119,7 +120,7 @@ def test_what_one_tag_learns_its_relatives_learn_in_part() -> None:
     assert head.linear.bias.grad.tolist() == pytest.approx([0, 0.5, 1, 0])
 
 
-@pytest.mark.parametrize("option", ["true", "false"])
+@pytest.mark.parametrize("option", mostly_slow(["true", "false"], always=1))
 def test_a_model_that_is_loaded_scores_as_the_trained_one(tmp_path: Path, option: str) -> None:
     trained = train(tiny.config(tmp_path, "train.max_epochs=2", f"head.tag_sharing={option}"))
     loaded = load_bundle(tmp_path / "model")

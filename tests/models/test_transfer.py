@@ -61,7 +61,9 @@ def test_old_words_labels_and_characters_come_first_and_new_ones_behind_them(
     assert "Ž" in new.chars
 
 
-@pytest.mark.parametrize("shared", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize(
+    "shared", mostly_slow([((True, True),), ((True, False),), ((False, True),)], always=1)
+)
 def test_old_labels_have_the_scores_of_the_old_model_whatever_is_shared(
     tmp_path: Path, shared: tuple[bool, bool]
 ) -> None:
@@ -87,6 +89,7 @@ def test_old_labels_have_the_scores_of_the_old_model_whatever_is_shared(
         torch.testing.assert_close(scores[..., -1], share * own[..., single].sum(2))
 
 
+@pytest.mark.slow
 def test_a_read_out_in_closed_form_shares_no_scores_whatever_the_old_model_does(
     tmp_path: Path,
 ) -> None:

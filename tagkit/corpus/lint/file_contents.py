@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from sys import intern
@@ -217,8 +218,9 @@ class _Reader:
             return
         self.format, self.recognised = found.format, found.note
         if self.format.name == "tsv" and data.label_column is None and data.text_column is None:
-            lines = self.source.beginning(waiting=False)
-            self.may_be_pairs = all(pair_problem(line) is None for line in lines)
+            with suppress(TagkitError):  # which reading the file raises again
+                lines = self.source.beginning(waiting=False)
+                self.may_be_pairs = all(pair_problem(line) is None for line in lines)
         if self.format.holds == "spans":
             # Their tokens are found in most of the time of a check: not a second time.
             self.sentences = list(self._read(self.source))
