@@ -18,6 +18,8 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config, training_scheme
+from tagkit.errors import ConfigError
+from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 
 # Chosen on dev (benchmarks/BENCHMARKS.md, "Shared scores").
@@ -63,6 +65,24 @@ def label_sharing(tags: Sequence[str]) -> Tensor:
     shares = (_OF_LABEL * _equal(labels)).fill_diagonal_(1.0)
     lengths: Tensor = shares.norm(dim=1, keepdim=True)
     return shares / lengths
+
+
+def refuse_without_spans(config: Config, vocabulary: Vocabulary) -> None:
+    """Refuse sharing among labels of single words, none of which has a relative.
+
+    Args:
+        config: resolved.
+        vocabulary: of the training corpus.
+
+    Raises:
+        ConfigError: tags are to share scores, and none of them is of spans.
+    """
+    schemes = [labels.learnt for labels in vocabulary.columns] or [training_scheme(config)]
+    if config.head.tag_sharing is True and not any(map(has_spans, schemes)):
+        raise ConfigError(
+            "head.tag_sharing = true",
+            ["has no effect: tags of spans share scores, and these are labels of single words"],
+        )
 
 
 def _equal(names: Sequence[Hashable]) -> Tensor:

@@ -21,6 +21,7 @@ from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
 from tagkit.models.model import LANGUAGE, Model
+from tagkit.models.tag_sharing import refuse_without_spans
 from tagkit.models.task import Task
 from tagkit.models.task_records import FitCorpus, TrainingData
 from tagkit.models.task_table import task_of
@@ -183,7 +184,7 @@ def prepare(
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
-        ConfigError: an option contradicts the sizes of that model.
+        ConfigError: an option contradicts the sizes of that model, or the labels.
         DataError: a corpus cannot be used, or `train.metric` does not fit it.
         VectorsError: the vectors cannot be read.
     """
@@ -201,6 +202,7 @@ def prepare(
             base.vocabulary if base else None,
         )
     vocabulary = extend_vocabulary(own, config, base) if base else own
+    refuse_without_spans(config, vocabulary)
     reader = load_contextual(config, device)
     if reader:
         vocabulary = replace(vocabulary, contextual=reader.parts)

@@ -13,14 +13,17 @@ from tag_heads import make_head
 from torch import Tensor
 
 from tagkit.config import load_config
+from tagkit.errors import ConfigError
 from tagkit.models.bundle import load_bundle
 from tagkit.models.constraints import illegal_steps
 from tagkit.models.tag_sharing import tag_sharing
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.schemes import PLAIN, PREFIXES
+from tagkit.training.setup import prepare
 from tagkit.training.trainer import train
 
+CPU = torch.device("cpu")
 LINEAR = [name for name, head in HEADS.items() if issubclass(head, ChainHead)]
 
 
@@ -61,6 +64,22 @@ def test_labels_of_words_and_a_configuration_without_it_have_none() -> None:
     assert shares(["NOUN", "VERB"], PLAIN) is None
     assert shares(["B-PER", "I-PER"], "iob2", "false") is None
     assert shares(["B-PER", "I-PER"], "iob2", "auto") is None  # of a task without tags
+
+
+def test_sharing_among_labels_of_words_alone_is_refused(tmp_path: Path) -> None:
+    shared = "head.tag_sharing=true"
+    # The column in the middle has a label of each word.
+    refused = tiny.config(tmp_path, shared, "data.tag_column=1", columns=3)
+    with pytest.raises(ConfigError) as found:
+        prepare(refused, CPU)
+    assert str(found.value) == (
+        "head.tag_sharing = true: has no effect: tags of spans share scores, and these are labels "
+        "of single words"
+    )
+    # Of several columns one with spans is enough.
+    both = tiny.config(tmp_path, shared, "data.tag_column=[1,2]", columns=3)
+    heads = prepare(both, CPU).model.heads
+    assert [head.sharing is None for head in heads] == [True, False]
 
 
 @given(st.data())
