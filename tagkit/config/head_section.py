@@ -39,7 +39,8 @@ class HeadConfig(Section):
         Option(
             "Whether tags of the same label, and tags with the same prefix, share a part of their "
             "scores; true, false or auto.",
-            "true for spans without other labels in up to 1,000 sentences, else false",
+            "true for spans of one tag column, without classes, in up to 1,000 sentences, else "
+            "false",
             tasks=TAGS,
             needs=(Needs("head.kind", but=("feedback",)), BY_GRADIENT),
         ),

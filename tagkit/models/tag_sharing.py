@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tagkit.config import Config, training_scheme
 from tagkit.errors import ConfigError
-from tagkit.features.vocabulary import Vocabulary
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 
 # Chosen on dev (benchmarks/BENCHMARKS.md, "Shared scores").
@@ -67,21 +67,21 @@ def label_sharing(tags: Sequence[str]) -> Tensor:
     return shares / lengths
 
 
-def refuse_without_spans(config: Config, vocabulary: Vocabulary) -> None:
+def refuse_without_spans(config: Config, columns: Sequence[ColumnLabels]) -> None:
     """Refuse sharing among labels of single words, none of which has a relative.
 
     Args:
-        config: resolved.
-        vocabulary: of the training corpus.
+        config: resolved, whose tags are to share scores.
+        columns: labels of several tag columns; empty for one.
 
     Raises:
-        ConfigError: tags are to share scores, and none of them is of spans.
+        ConfigError: none of the tags is of spans.
     """
-    schemes = [labels.learnt for labels in vocabulary.columns] or [training_scheme(config)]
-    if config.head.tag_sharing is True and not any(map(has_spans, schemes)):
+    schemes = [labels.learnt for labels in columns] or [training_scheme(config)]
+    if not any(map(has_spans, schemes)):
         raise ConfigError(
             "head.tag_sharing = true",
-            ["has no effect: tags of spans share scores, and these are labels of single words"],
+            ["has no effect on labels of single words, only on tags of spans; leave it out"],
         )
 
 

@@ -132,6 +132,8 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus.train)
+    if config.head.tag_sharing is True:
+        refuse_without_spans(config, task.labels(config, sentences).columns)
     # Of a text that is larger than memory the units are counted once.
     tokens = replace(corpus.train, sentences=sentences).tokens
     if task.annotates:
@@ -202,7 +204,6 @@ def prepare(
             base.vocabulary if base else None,
         )
     vocabulary = extend_vocabulary(own, config, base) if base else own
-    refuse_without_spans(config, vocabulary)
     reader = load_contextual(config, device)
     if reader:
         vocabulary = replace(vocabulary, contextual=reader.parts)

@@ -73,8 +73,8 @@ def test_sharing_among_labels_of_words_alone_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as found:
         prepare(refused, CPU)
     assert str(found.value) == (
-        "head.tag_sharing = true: has no effect: tags of spans share scores, and these are labels "
-        "of single words"
+        "head.tag_sharing = true: has no effect on labels of single words, only on tags of spans; "
+        "leave it out"
     )
     # Of several columns one with spans is enough.
     both = tiny.config(tmp_path, shared, "data.tag_column=[1,2]", columns=3)

@@ -66,6 +66,7 @@ WRONG = {
     "data.train_file=missing.conll": r"missing\.conll",
     "data.dev_file=missing.conll": r"missing\.conll",
     "train.metric=f1:NOWHERE": "NOWHERE",
+    "data.scheme=labels head.tag_sharing=true": "has no effect on labels of single words",
 }
 
 
