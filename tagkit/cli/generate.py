@@ -15,7 +15,6 @@ from tagkit.cli.terminal import is_terminal
 from tagkit.errors import FormatError
 from tagkit.limits import BATCH_SIZE, MAX_UNITS
 from tagkit.text.json_text import to_json
-from tagkit.text.pairs import pair_problem
 from tagkit.wording import visible
 
 if TYPE_CHECKING:  # their modules import torch
@@ -246,6 +245,8 @@ def _batches(source: "Source", *, pairs: bool) -> Iterator[list[str]]:
     Raises:
         FormatError: `pairs` are read, and a line is none.
     """
+    from tagkit.text.pairs import pair_problem  # imports the tokenizers
+
     lines: list[str] = []
     for number, line in source.numbered():
         if pairs and (problem := pair_problem(line)):
