@@ -40,4 +40,5 @@ def test_what_a_reader_notes_names_the_options_as_they_are_typed(
     ended = tagkit("check", path)
     assert ended.code == 0
     said = " ".join(ended.out.split())
-    assert "If it names the columns, say so: --set data.header=yes" in said
+    assert "If it names the columns, say so: --label-column Stimmung" in said
+    assert "positiv (4), negativ (4)" in tagkit("check", path, "--label-column", "Stimmung").out

@@ -75,7 +75,9 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
             reading.note(f"{source}:{number}: read as the names of the columns, {why}: {names}")
         elif (odd := _odd_label(same, data)) is not None:
             alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
-            reading.note(Message(alone, Setting("data.header", "yes")))
+            # All commands have a flag for a column; one word is typed as it stands.
+            named = Setting("data.label_column", odd) if odd.isidentifier() else None
+            reading.note(Message(alone, named or Setting("data.header", "yes")))
     try:
         text = _named(data.text_column, Setting("data.text_column"), first, header)
         label, problem = None, None

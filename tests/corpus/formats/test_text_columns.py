@@ -41,12 +41,17 @@ def test_a_first_label_that_is_no_number_above_numbers_is_a_name(first: str) -> 
 def test_a_first_label_that_no_other_line_has_is_mentioned() -> None:
     said = (
         "a.csv:1: the only line with the label 'Klasse'. If it names the columns, say so: "
-        "data.header=yes"
+        "data.label_column=Klasse"
     )
     for count in (4, 8, 20):  # two of each other label are enough
         assert layout_of("Satz|Klasse", MOODS[:count]) == (False, [said])
     assert layout_of("Satz|Klasse", MOODS[:3]) == (False, [])
+    assert layout_of("Satz|Klasse", MOODS, label_column="Klasse") == (True, [])
     assert layout_of("Satz|Klasse", MOODS, header="yes") == (True, [])
+    said = said.replace("Klasse'", "die Klasse'").replace(
+        "data.label_column=Klasse", "data.header=yes"
+    )
+    assert layout_of("Satz|die Klasse", MOODS) == (False, [said])  # two words need quotes
     # Not where other labels are of one line too, nor where it comes again.
     assert layout_of("Satz|Klasse", [*MOODS, "a text|odd"]) == (False, [])
     assert layout_of("Satz|good", MOODS) == (False, [])
