@@ -70,12 +70,7 @@ def test_nothing_is_compared_with_a_loss_with_weights(
 
 @pytest.mark.slow
 def test_a_run_with_a_learning_rate_of_five_is_told_so(tmp_path: Path) -> None:
-    # With shared scores so short a run recovers from it.
-    options = [
-        "train.lr=5",
-        "train.schedule=linear",
-        "train.max_epochs=3",
-        "head.tag_sharing=false",
-    ]
+    # Of one epoch: in later ones a run may recover, by chance and by the machine's rounding.
+    options = ["train.lr=5", "train.schedule=linear", "train.max_epochs=1"]
     found = {each.name: each.sentence for each in train(tiny.config(tmp_path, *options)).findings}
     assert "is far above 1.9459, that of a model" in found["learning-rate"]
