@@ -75,7 +75,7 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
             reading.note(f"{source}:{number}: read as the names of the columns, {why}: {names}")
         elif (odd := _odd_label(same, data)) is not None:
             alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
-            # All commands have a flag for a column; one word is typed as it stands.
+            # Commands that read labels have a flag for it; one word is typed as it stands.
             named = Setting("data.label_column", odd) if odd.isidentifier() else None
             reading.note(Message(alone, named or Setting("data.header", "yes")))
     try:
