@@ -116,6 +116,21 @@ class HeadConfig(Section):
             needs=Needs("head.kind", ("crf",)),
         ),
     ] = "auto"
+    # Turian et al. 2010, Guo et al. 2014.
+    vector_clusters: Annotated[
+        Auto | Annotated[int, Field(ge=0, le=10_000)],
+        Option(
+            "Clusters of the pretrained vectors, which are features of the CRF of word features; a "
+            "fifth as many larger ones are too; 0 for none, or auto.",
+            "500 with such a CRF and vectors, else 0",
+            tasks=TAGS,
+            needs=(
+                Needs("head.kind", ("crf",)),
+                Needs("head.feature_crf", but=(0,)),
+                Needs("embeddings.vectors", but=("",)),
+            ),
+        ),
+    ] = "auto"
     bag_of_words: Annotated[
         Auto | Annotated[int, Field(ge=0, le=2**24)],
         Option(

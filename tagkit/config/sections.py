@@ -37,6 +37,7 @@ SAVED_WITHOUT_EFFECT: Mapping[str, Any] = MappingProxyType(
         "head.label_consistency": 0.0,
         "head.pooling": "attention",
         "head.tag_sharing": False,
+        "head.vector_clusters": 0,
     }
 )
 

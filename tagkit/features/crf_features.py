@@ -17,6 +17,7 @@ from tagkit.text.records import Sentence
 
 Keys = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
+Values = npt.NDArray[np.float64]
 
 _LENGTHS = (1, 2, 3, 4)  # of prefixes and suffixes, in characters
 # Places in what `word_parts` gives of a word, and how many of these `pair_keys` reads.
@@ -28,6 +29,9 @@ _OWN = [_LOWER, _SHAPE, *range(4, 5 + 2 * len(_LENGTHS))]
 OWN, BEFORE, AFTER = slice(0, 12), slice(12, 16), slice(16, 20)
 _SHAPES = slice(20, 23)  # the pairs and the three of shapes alone
 _FIRST_PAIR, _FIRST_COLUMN = 20, 25
+# Words that training never saw have known shapes: what is learnt of them serves most.
+_SHAPE_VALUE = 2.0
+_FIRST_CLUSTER = 2**32  # behind those of any number of columns
 _START, _END = "\x02", "\x03"  # stand for the word before a sentence, and after it
 BORDERS = (_START, _END)
 # Odd numbers near 2^64 / 1.618 and others without a pattern: similar hashes get distant keys.
@@ -60,6 +64,18 @@ def feature_groups(features: int) -> tuple[slice, ...]:
     """
     others = (slice(one, one + 1) for one in range(_SHAPES.stop, features))
     return OWN, BEFORE, AFTER, _SHAPES, *others
+
+
+def feature_values(features: int) -> Values:
+    """(features,) how strongly each feature of a token counts while weights are learnt.
+
+    Args:
+        features: how many a token has.
+    """
+    values = np.ones(features)
+    for place in (OWN.start + 1 + _SHAPE, BEFORE.start + _SHAPE, AFTER.start + _SHAPE):
+        values[place] = _SHAPE_VALUE
+    return values
 
 
 def word_parts(words: Sequence[str]) -> Hashes:
@@ -104,6 +120,16 @@ def column_keys(sentence: Sentence) -> Keys:
         hashes = np.array([_hash(value) for value in (_START, *values, _END)], np.uint64)
         found.append(np.stack([hashes[:-2], hashes[1:-1], hashes[2:]], axis=1))
     return _keys(found, _FIRST_COLUMN)
+
+
+def cluster_keys(numbers: npt.NDArray[np.int64]) -> Keys:
+    """(words, 3, kinds) keys of clusters: for a word's own tokens, the next, and the one before.
+
+    Args:
+        numbers: (words, kinds) of the clusters of their vectors.
+    """
+    places = [numbers.astype(np.uint64)] * 3
+    return _keys(places, _FIRST_CLUSTER).reshape(len(numbers), 3, -1)
 
 
 def _parts(word: str) -> Hashes:

@@ -1,5 +1,6 @@
 """The CRF of word features of a tagger: made as the configuration says, fitted, and read."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,9 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tagkit.config import Config
+from tagkit.config import Config, fixed
 from tagkit.errors import BundleError
-from tagkit.features.crf_features import feature_groups, feature_keys
+from tagkit.features.crf_features import (
+    cluster_keys,
+    feature_groups,
+    feature_keys,
+    feature_values,
+)
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.calibration import TAGS
@@ -17,10 +23,13 @@ from tagkit.models.model import Model
 from tagkit.models.tag_sharing import label_sharing
 from tagkit.models.task_records import FitCorpus, SentenceBatch
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
 from tagkit.nn.heads.feature_crf_blocks import Examples, Features
 from tagkit.nn.heads.feature_crf_fit import fit
 from tagkit.text.records import Sentence
+
+# Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.
+_TIMES_LARGER = 5
 
 
 def build_feature_crf(config: Config, vocabulary: Vocabulary) -> FeatureCrf | None:
@@ -29,7 +38,9 @@ def build_feature_crf(config: Config, vocabulary: Vocabulary) -> FeatureCrf | No
     if not isinstance(weights, int) or not weights:
         return None
     dim = config.embeddings.word_dim if vocabulary.vector_words else 0
-    return FeatureCrf(weights=weights, tags=len(vocabulary.tags), dim=dim)
+    fine = fixed(config.head.vector_clusters) if dim else 0
+    clusters = (math.ceil(fine / _TIMES_LARGER), fine) if fine else ()
+    return FeatureCrf(weights=weights, tags=len(vocabulary.tags), dim=dim, clusters=clusters)
 
 
 def check_feature_crf(crf: FeatureCrf | None, path: Path) -> None:
@@ -63,11 +74,15 @@ def fit_feature_crf(
     """
     sentences, encoded = corpus.sentences, corpus.encoded
     assert isinstance(encoded, Encoded)  # as `TagTask.encode` gives it
+    vectors = _vectors(crf, model, sentences, corpus.vocabulary)
+    lengths = np.array([len(sentence) for sentence in sentences])
+    if crf.clusters is not None:
+        crf.clusters.find(model.embed.words.vectors)
     examples = Examples(
-        features=_features(sentences),
-        vectors=_vectors(crf, model, sentences, corpus.vocabulary).double().cpu().numpy(),
+        features=[*_features(sentences), *_cluster_features(crf, vectors, lengths)],
+        vectors=vectors.double().cpu().numpy(),
         tags=encoded.targets["tags"].values,
-        lengths=np.array([len(sentence) for sentence in sentences]),
+        lengths=lengths,
         weights=encoded.weights,
     )
     # Where tags share scores in the network's head.
@@ -84,7 +99,28 @@ def _features(sentences: Sequence[Sentence]) -> list[Features]:
     for sentence in sentences:
         start, end = end, end + len(sentence)
         keys[start:end] = feature_keys(sentence)
-    return [Features.of(keys[:, group]) for group in feature_groups(keys.shape[1])]
+    values = feature_values(keys.shape[1])
+    return [Features.of(keys[:, one], values[one]) for one in feature_groups(keys.shape[1])]
+
+
+def _cluster_features(crf: FeatureCrf, vectors: Tensor, lengths: Ids) -> list[Features]:
+    """Clusters of the words of all tokens and of their neighbours; of a border that of no vector.
+
+    Args:
+        crf: whose clusters these are.
+        vectors: (tokens, dim).
+        lengths: (sentences,) number of tokens in each.
+    """
+    if crf.clusters is None:
+        return []
+    # (tokens, 3, kinds), and the same of a border; the second is read by the token after, and the
+    # third by the token before.
+    keys = cluster_keys(crf.clusters.numbers(vectors))
+    border = cluster_keys(crf.clusters.numbers(vectors.new_zeros(1, vectors.shape[1])))[0]
+    ends = np.cumsum(lengths)
+    before, after = np.roll(keys[:, 1], 1, axis=0), np.roll(keys[:, 2], -1, axis=0)
+    before[ends - lengths], after[ends - 1] = border[1], border[2]
+    return [Features.of(each) for each in (keys[:, 0], before, after)]
 
 
 @torch.no_grad()

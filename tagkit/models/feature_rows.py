@@ -21,6 +21,7 @@ from tagkit.features.crf_features import (
     OWN,
     PAIR_PARTS,
     Hashes,
+    cluster_keys,
     column_keys,
     pair_keys,
     word_keys,
@@ -104,6 +105,9 @@ def _rows(
         found = torch.tensor(vector_rows, device=vectors.device)
         after, own, before = crf.vector_scores(vectors[found]).unbind(1)
         scores += torch.stack((own, after, before), dim=1)
+        if crf.clusters is not None:
+            clusters = cluster_keys(crf.clusters.numbers(vectors[found]))  # (words, 3, kinds)
+            scores += torch.stack([crf.scores(clusters[:, place]) for place in range(3)], dim=1)
     return FeatureRows(scores, parts[:, :PAIR_PARTS])
 
 

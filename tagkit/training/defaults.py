@@ -66,6 +66,7 @@ _FEW_SENTENCES_SHARED = 1_000
 # The CRF has so many weights for each token, and at most so many: 1,000 sentences of seven corpora
 # had 16,000 to 88,000.
 _FEATURES_PER_TOKEN, _MAX_FEATURES = 10, 2**17
+_VECTOR_CLUSTERS = 500
 
 # Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
 _LABEL_CONSISTENCY = 0.5
@@ -193,6 +194,10 @@ def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dic
         helps = follows_gradient and _feature_crf_helps(config, corpus)
         weights = min(_FEATURES_PER_TOKEN * corpus.tokens, _MAX_FEATURES)
         chosen["head.feature_crf"] = weights if helps else 0
+    if _serves(config, "head.vector_clusters") and head.vector_clusters == "auto":
+        weights = chosen.get("head.feature_crf", head.feature_crf)
+        reads = config.embeddings.vectors and weights
+        chosen["head.vector_clusters"] = _VECTOR_CLUSTERS if reads else 0
     if _serves(config, "head.tag_sharing") and head.tag_sharing == "auto":
         helps = follows_gradient and head.kind != "feedback" and corpus.spans > 0
         chosen["head.tag_sharing"] = helps and corpus.sentences <= _FEW_SENTENCES_SHARED

@@ -61,6 +61,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("embeddings.affix_dim", ["'auto'", "0", "100_000"], [("-1", f"'auto' or {NOT_BELOW_0}"), ("100_001", "'auto' or a number less than or equal to 100000")]),
     ("head.bag_of_words", ["'auto'", "0", "16_777_216"], [("-1", f"'auto' or {NOT_BELOW_0}"), ("16_777_217", "'auto' or a number less than or equal to 16777216")]),
     ("head.feature_crf", ["'auto'", "0", "16_777_216"], [("-1", f"'auto' or {NOT_BELOW_0}"), ("16_777_217", "'auto' or a number less than or equal to 16777216")]),
+    ("head.vector_clusters", ["'auto'", "0", "10_000"], [("-1", f"'auto' or {NOT_BELOW_0}"), ("10_001", "'auto' or a number less than or equal to 10000")]),
     ("head.label_consistency", ["'auto'", "0", "1"], [("-0.1", f"'auto' or {NOT_BELOW_0}"), ("1.1", "'auto' or a number less than or equal to 1")]),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "a number greater than 0"), ("1", "a number less than 1")]),
     ("head.sampling_rate", ["0", "1"], [("-0.1", NOT_BELOW_0), ("1.1", "a number less than or equal to 1"), ("nan", FINITE)]),

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.features.affixes import word_shape
-from tagkit.features.crf_features import feature_groups, feature_keys
+from tagkit.features.crf_features import (
+    cluster_keys,
+    feature_groups,
+    feature_keys,
+    feature_values,
+)
 from tagkit.text.records import Sentence
 
 Feature = tuple[object, ...]
@@ -84,6 +89,29 @@ def test_keys_are_the_same_on_every_machine_and_in_every_version() -> None:
     assert keys[0, :4].tolist() == of_word  # every token's, lower case, shape, spelling
     of_column = [-1075665735636210840, -4263802445459682193, -4763536952154915871]
     assert keys[1, -3:].tolist() == of_column  # before, here, after
+    of_cluster = [-5447111994751043391, -7628423864099683735, 7784157293513562275]
+    assert cluster_keys(np.array([[7]])).ravel().tolist() == of_cluster  # here, before, after
+
+
+def test_clusters_are_features_of_their_own_by_place_and_kind() -> None:
+    numbers = np.array([[0, 0], [1, 0], [500, 500]])
+    keys = cluster_keys(numbers)
+    assert keys.shape == (3, 3, 2)
+    named = {(number, place, kind): keys[word, place, kind] for word, row in enumerate(numbers)
+             for place in range(3) for kind, number in enumerate(row)}  # fmt: skip
+    words = feature_keys(sentence(["In", "Wales", "."], ["a"] * 3, ["b"] * 3))
+    assert len({*named.values(), *words.ravel()}) == len(named) + len(np.unique(words))
+
+
+def test_the_shapes_of_a_word_and_its_neighbours_count_twice_as_much() -> None:
+    strong = np.flatnonzero(feature_values(28) == 2)
+    one, two = (feature_keys(sentence(words, ["c"] * 3))[1] for words in
+                (["Ab", "cd", "EF"], ["Gh", "ij", "KL"]))  # fmt: skip
+    # What has the same key although all of the three words are others: shapes, and nothing else.
+    same = np.flatnonzero(one == two)
+    shapes_alone = [place for place in same if place < 20 and place]  # 0 is the feature of all
+    assert strong.tolist() == shapes_alone == [2, 13, 17]
+    assert (np.delete(feature_values(28), strong) == 1).all()
 
 
 def test_half_of_a_surrogate_pair_is_a_letter_like_any_other() -> None:

@@ -5,6 +5,7 @@ import math
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -15,6 +16,7 @@ from tagkit.models import feature_crf
 from tagkit.models.feature_crf import feature_chain
 from tagkit.models.tagger import Tagger
 from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.heads.feature_crf_blocks import _windows
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.records import Sentence
 from tagkit.training.setup import prepare
@@ -152,6 +154,26 @@ def test_a_sentence_is_tagged_the_same_alone_in_a_batch_and_in_a_stream(
         assert one.probabilities == pytest.approx(other.probabilities, abs=1e-5)
     streamed = [[token.tag for token in text.sentences[0]] for text in predictor.stream(LINES)]
     assert streamed == [[*each.tags] for each in alone]
+
+
+def test_what_is_read_in_prediction_is_what_the_weights_were_found_for(
+    predictor: Predictor,
+) -> None:
+    crf, vocabulary = crf_of(predictor), predictor.vocabulary
+    assert crf.clusters is not None
+    lengths = np.array([len(line.words) for line in LINES])
+    vectors = feature_crf._vectors(crf, predictor.model, LINES, vocabulary)
+    groups = [*feature_crf._features(LINES), *feature_crf._cluster_features(crf, vectors, lengths)]
+    # As `fit` has them: sums over the features of all groups, and of vectors.
+    expected = sum(crf.scores(group.keys)[torch.from_numpy(group.items)] for group in groups)
+    expected = expected + _windows(vectors, lengths) @ crf.vector_weights
+    assert any(crf.scores(group.keys).any() for group in groups[-3:])  # clusters among them
+    ends = np.cumsum(lengths)
+    for line, start, end in zip(LINES, ends - lengths, ends, strict=True):
+        ((_, batch),) = predictor._batches.read([line], 1)
+        found = feature_chain(crf, batch)
+        assert found is not None
+        torch.testing.assert_close(found.emissions[0], expected[start:end], atol=1e-5, rtol=1e-5)
 
 
 def test_the_network_is_bit_for_bit_the_one_without_it(tmp_path: Path, folder: Path) -> None:

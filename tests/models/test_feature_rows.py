@@ -4,6 +4,7 @@ import math
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tagkit.features.batch import Tokens
-from tagkit.features.crf_features import feature_keys
+from tagkit.features.crf_features import cluster_keys, feature_keys
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.feature_rows import FeatureRows, border_rows, rows_of
 from tagkit.nn.heads.feature_crf import FeatureCrf
@@ -53,9 +54,13 @@ def fitted(dim: int, columns: int) -> FeatureCrf:
         for n in lengths
     ]  # fmt: skip
     keys = np.concatenate([feature_keys(one) for one in sentences])
-    crf = FeatureCrf(weights=2000, tags=TAGS, dim=dim)
+    crf = FeatureCrf(weights=2000, tags=TAGS, dim=dim, clusters=(2, 4) if dim else ())
+    kinds = [Features.of(keys)]
+    if crf.clusters is not None:
+        crf.clusters.find(vectors())
+        kinds.append(Features.of(np.concatenate([clusters_of(crf, one) for one in sentences])))
     examples = Examples(
-        [Features.of(keys)],
+        kinds,
         draw.normal(size=(len(keys), dim)),
         draw.integers(0, TAGS, len(keys)),
         lengths,
@@ -69,15 +74,27 @@ def sentence(tokens: list[tuple[str, str]], columns: int) -> Sentence:
     return Sentence(words, features=(values,) * columns)
 
 
+def own_vectors(one: Sentence) -> Tensor:
+    """(tokens, dim)."""
+    return torch.stack([vectors()[Known().vector_row(word)] for word in one.words])
+
+
+def clusters_of(crf: FeatureCrf, one: Sentence) -> npt.NDArray[np.int64]:
+    """(tokens, features) keys of the clusters at, before and after each token."""
+    assert crf.clusters is not None
+    own = torch.cat((torch.zeros(1, DIM), own_vectors(one), torch.zeros(1, DIM)))
+    keys = cluster_keys(crf.clusters.numbers(own))  # (border, tokens and border; 3; kinds)
+    return np.concatenate((keys[1:-1, 0], keys[:-2, 1], keys[2:, 2]), axis=1)
+
+
 def expected(crf: FeatureCrf, one: Sentence) -> Tensor:
     """(tokens, tags), token by token."""
     scores = crf.scores(feature_keys(one))
     if crf.reads_vectors:
-        known, nothing = Known(), torch.zeros(1, DIM)
-        own = torch.stack([vectors()[known.vector_row(word)] for word in one.words])
-        padded = torch.cat((nothing, own, nothing))
+        nothing = torch.zeros(1, DIM)
+        padded = torch.cat((nothing, own_vectors(one), nothing))
         windows = torch.cat((padded[:-2], padded[1:-1], padded[2:]), dim=1)
-        scores = scores + windows @ crf.vector_weights
+        scores = scores + windows @ crf.vector_weights + crf.scores(clusters_of(crf, one))
     return scores
 
 

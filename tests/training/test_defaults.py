@@ -112,6 +112,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
         "head.label_consistency=0",
         "head.feature_crf=0",
         "head.tag_sharing=false",
+        "head.vector_clusters=0",
         "encoder.locked_dropout=0.1",
         "encoder.word_dropout=0",
     ]
@@ -257,6 +258,26 @@ def test_tags_of_spans_in_few_sentences_have_scores_in_common(
 ) -> None:
     size = CorpusSize(sentences, 14 * sentences, spans=spans)
     assert choose_by_size(load_config(None, options), size).config.head.tag_sharing == sharing
+
+
+@pytest.mark.parametrize(
+    ("options", "sentences", "clusters"),
+    [
+        (["embeddings.vectors=vectors.txt"], 1_000, 500),
+        (["embeddings.vectors=vectors.txt"], 1_001, 0),  # no CRF of word features
+        (["embeddings.vectors=vectors.txt", "head.feature_crf=0"], 100, 0),
+        (["embeddings.vectors=vectors.txt", "head.feature_crf=99"], 9_000, 500),
+        (["embeddings.vectors=vectors.txt", "head.vector_clusters=7"], 100, 7),
+        ([], 100, 0),
+        (["task=classify", "embeddings.vectors=vectors.txt"], 100, "auto"),
+    ],
+)
+def test_vectors_have_clusters_where_a_crf_of_word_features_reads_them(
+    options: list[str], sentences: int, clusters: int | str
+) -> None:
+    size = CorpusSize(sentences, 14 * sentences, spans=sentences)
+    found = choose_by_size(load_config(None, options), size).config.head.vector_clusters
+    assert found == clusters
 
 
 @pytest.mark.parametrize(

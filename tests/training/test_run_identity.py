@@ -35,6 +35,7 @@ def test_a_later_run_is_resumed_with_what_followed_from_its_corpus() -> None:
         "train.batch_size": 4, "train.max_epochs": "auto", "train.patience": "auto",
         "head.label_consistency": "auto", "head.pooling": "auto", "head.bag_of_words": "auto",
         "head.feature_crf": "auto", "head.tag_sharing": "auto",
+        "head.vector_clusters": "auto",
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@
 (Lafferty et al. 2001; Jurafsky and Martin, "Sequence Labeling for Parts of Speech and Named
 Entities", section on CRFs.) Only weights w[f, y] of features that the training corpus has with the
 tag y exist. Where there are pretrained vectors, those of the word and both neighbours add
-V[y] [v[t-1]; v[t]; v[t+1]] (Turian et al. 2010).
+V[y] [v[t-1]; v[t]; v[t+1]] (Turian et al. 2010), and the clusters of the three are features.
 
 `feature_crf_fit.py` finds the weights, before the network's first step. From a few hundred
 sentences these features learn what the network does not, and the network what they do not; so their
@@ -15,6 +15,7 @@ two linear-chain CRFs that is one more: scores of emissions and steps are added
 (`Chain.multiplied`).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.crf.chain import Chain
+from tagkit.nn.heads.vector_clusters import VectorClusters
 
 Ids = npt.NDArray[np.int64]
 # The key of a row that is not used: the largest, so that it is sorted to the end.
@@ -41,6 +43,7 @@ class FeatureCrf(nn.Module):
         transitions: (tags before, tags after).
         vector_weights: (3 x dim, tags) of the vectors before, at and after a token.
         share: () of it in the product, from 0 to below 1.
+        clusters: of the vectors, whose numbers are features; None where there are none.
     """
 
     keys: Tensor
@@ -50,15 +53,17 @@ class FeatureCrf(nn.Module):
     vector_weights: Tensor
     share: Tensor
 
-    def __init__(self, *, weights: int, tags: int, dim: int) -> None:
+    def __init__(self, *, weights: int, tags: int, dim: int, clusters: Sequence[int] = ()) -> None:
         """A model without features, whose share is 0.
 
         Args:
             weights: the most that it can have.
             tags: number of tags.
             dim: of the pretrained vectors; 0 without any.
+            clusters: the numbers of their clusters; none without vectors.
         """
         super().__init__()
+        self.clusters = VectorClusters(sizes=clusters, dim=dim) if clusters and dim else None
         # Buffers: neither an optimizer nor the mean of the weights has anything to do with them.
         self.register_buffer("keys", torch.full((weights,), _UNUSED))
         self.register_buffer("tags", torch.zeros(weights, dtype=torch.int32))

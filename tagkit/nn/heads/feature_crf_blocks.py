@@ -31,17 +31,22 @@ class Features:
     Attributes:
         keys: (items, features) of each distinct value.
         items: (tokens,) int32, which of them a token has.
+        values: (features,) of the features, by which weights are multiplied while they are learnt;
+            a feature's value is the same in each group. A penalty weighs less on a large one.
     """
 
     keys: Ids
     items: npt.NDArray[np.int32]
+    values: Floats
 
     @classmethod
-    def of(cls, keys: Ids) -> "Features":
-        """The distinct rows of (tokens, features)."""
+    def of(cls, keys: Ids, values: Floats | None = None) -> "Features":
+        """The distinct rows of (tokens, features); of features whose values are 1, for None."""
         # (tokens, features) -> (items, features) without repetitions, and (tokens,) places in it
         distinct, items = np.unique(keys, axis=0, return_inverse=True)
-        return cls(distinct, items.ravel().astype(np.int32))  # in NumPy 2.0 they are a column
+        values = np.ones(keys.shape[1]) if values is None else values
+        # In NumPy 2.0 items are a column.
+        return cls(distinct, items.ravel().astype(np.int32), values)
 
 
 @dataclass(frozen=True, slots=True)

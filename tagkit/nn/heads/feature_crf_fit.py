@@ -47,6 +47,7 @@ def fit(
     total = len(crf.transitions)
     keys, tags = _pairs(examples, total, len(crf.keys))
     crf.place(keys, tags)
+    values = _values(examples, keys)
     vectors = torch.from_numpy(examples.vectors)
     # Of length 2 or so, whatever vectors they are: one penalty for all weights.
     squares = float((vectors**2).sum(1).mean()) if vectors.shape[1] else 0.0
@@ -63,18 +64,23 @@ def fit(
 
     def loss() -> Tensor:
         on_pass(next(passes))
-        return with_gradient(*_loss_and_slopes(blocks, shares, *learnt), learnt)
+        return with_gradient(*_loss_and_slopes(blocks, values, shares, *learnt), learnt)
 
     search = minimize(learnt, loss, _MAX_STEPS, max_seconds)
     if search.is_cut and search.evaluations < _MIN_STEPS:
         return  # weights near 0 would take from the network and give nothing
     weights, steps, of_vectors = (each.detach() for each in learnt)
-    crf.keep(weights, steps, of_vectors @ shares * scale)
+    crf.keep(weights * values, steps, of_vectors @ shares * scale)
 
 
 @torch.no_grad()
 def _loss_and_slopes(
-    blocks: Sequence[Block], shares: Tensor, weights: Tensor, steps: Tensor, of_vectors: Tensor
+    blocks: Sequence[Block],
+    values: Tensor,
+    shares: Tensor,
+    weights: Tensor,
+    steps: Tensor,
+    of_vectors: Tensor,
 ) -> tuple[Tensor, list[Tensor]]:
     """The penalised loss, and its gradient by each of what is learnt.
 
@@ -87,10 +93,13 @@ def _loss_and_slopes(
     # (3 x dim, tags), with which vectors are multiplied, and the gradient of the loss by it.
     shared = of_vectors @ shares
     of_shared = torch.zeros_like(shared)
+    # (weights,) what each adds to a score, and the gradient of the loss by it.
+    valued = weights * values
+    of_valued = torch.zeros_like(valued)
     for block in blocks:
         # (entries,) -> (rows x tags,) -> (rows, tags): what each row adds to its tokens
         scores = weights.new_zeros(block.rows * total)
-        scores.index_add_(0, block.entries, weights.index_select(0, block.numbers))
+        scores.index_add_(0, block.entries, valued.index_select(0, block.numbers))
         scores = scores.view(block.rows, total)
         found = []
         for batch in block.batches:
@@ -108,9 +117,19 @@ def _loss_and_slopes(
             for rows in batch.items:
                 of_scores.index_add_(0, rows, of_emissions)
         of_entries = of_scores.flatten().index_select(0, block.entries)
-        slopes[0].index_add_(0, block.numbers, of_entries)
+        of_valued.index_add_(0, block.numbers, of_entries)
+    slopes[0].addcmul_(of_valued, values)
     slopes[2].addmm_(of_shared, shares.t())
     return loss, slopes
+
+
+def _values(examples: Examples, keys: Ids) -> Tensor:
+    """(weights,) of the feature of each weight; `keys` are (weights,)."""
+    values = np.ones(len(keys))
+    for group in examples.features:
+        for place in np.flatnonzero(group.values != 1):
+            values[np.isin(keys, group.keys[:, place])] = group.values[place]
+    return torch.from_numpy(values)
 
 
 def _pairs(examples: Examples, total: int, limit: int) -> tuple[Ids, npt.NDArray[np.int32]]:

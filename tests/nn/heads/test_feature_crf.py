@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -38,9 +38,14 @@ class Corpus:
     lengths: Ids
     weights: npt.NDArray[np.float32] | None = None
 
+    values: Floats = field(default_factory=lambda: np.ones(2))  # of the features
+
     def grouped(self, *groups: slice) -> Examples:
         """What is learnt from, with these groups of features; with one of all by default."""
-        features = [Features.of(self.keys[:, group]) for group in groups or (slice(None),)]
+        features = [
+            Features.of(self.keys[:, group], self.values[group])
+            for group in groups or (slice(None),)
+        ]
         return Examples(features, self.vectors, self.tags, self.lengths, self.weights)
 
 
@@ -103,7 +108,9 @@ def penalised_loss(
 ) -> Tensor:
     """The loss by enumeration of all paths of all sentences."""
     total = 0.1 * (steps**2).sum() + 0.1 * (of_vectors**2).sum()
-    total = total + 0.1 * torch.stack([weight**2 for weight in table.values()]).sum()
+    # Features of the first kind have numbers below 100.
+    learnt = [weight / float(found.values[int(key >= 100)]) for (key, _), weight in table.items()]
+    total = total + 0.1 * torch.stack([each**2 for each in learnt]).sum()
     vectors, start = torch.from_numpy(found.vectors), 0
     # Of a mean squared length of 4.5, as the module says.
     if vectors.shape[1]:
@@ -154,7 +161,14 @@ def parameters(crf: FeatureCrf, scale: float) -> tuple[Weights, Tensor, Tensor]:
     return table, crf.transitions.double(), crf.vector_weights.double() / scale
 
 
-CASES = ["plain", "vectors", "vectors, shared", "weights of sentences", "weights of tags"]
+CASES = [
+    "plain",
+    "values of features",
+    "vectors",
+    "vectors, shared",
+    "weights of sentences",
+    "weights of tags",
+]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -167,6 +181,8 @@ def test_the_weights_are_those_at_which_the_enumerated_penalised_loss_is_smalles
     if case == "weights of sentences":
         weights = np.random.default_rng(3).uniform(0.1, 2, len(found.lengths))
         found = replace(found, weights=weights.astype(np.float32))
+    if case == "values of features":
+        found = replace(found, values=np.array([3.0, 0.5]))
     crf = model(dim=found.vectors.shape[1])
     fit(crf, found.grouped(), tag_weights, math.inf, untold, sharing)
     squares = (found.vectors**2).sum(1).mean()
@@ -277,7 +293,7 @@ def test_the_same_corpus_gives_the_same_weights_to_the_last_bit() -> None:
 
 @pytest.mark.parametrize("case", ["plain", "weights of tags"])
 def test_weights_are_the_same_however_features_are_grouped(case: str) -> None:
-    found = examples(count=30, dim=DIM)
+    found = replace(examples(count=30, dim=DIM), values=np.array([2.0, 0.5]))
     tag_weights = torch.tensor([0.5, 1.0, 2.0]) if case == "weights of tags" else None
     fitted_ = []
     for groups in [(slice(None),), (slice(0, 1), slice(1, 2))]:

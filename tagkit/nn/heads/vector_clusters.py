@@ -1,0 +1,100 @@
+"""Clusters of pretrained vectors: words that are used alike.
+
+A linear model of vectors draws one line through all words. That a word is one of a cluster is a
+feature as good as that it is this word, and training has seen others of the cluster (Turian et al.
+2010, for clusters of Brown et al. 1992; Guo et al. 2014, "Revisiting Embedding Features for Simple
+Semi-supervised Learning", for those of k-means). Several numbers of clusters are coarse and fine
+classes of the same words.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+# Files of vectors begin with the most frequent words, and others are much like these.
+_MOST_VECTORS = 20_000
+_ROUNDS = 15
+
+
+class VectorClusters(nn.Module):
+    """Centroids of k-means (Lloyd 1982) among vectors of length 1, for each number of clusters.
+
+    Attributes:
+        centroids: (clusters of all kinds, dim); all of it is saved, and none learnt by gradient.
+    """
+
+    centroids: Tensor
+
+    def __init__(self, *, sizes: Sequence[int], dim: int) -> None:
+        """Without centroids.
+
+        Args:
+            sizes: the numbers of clusters.
+            dim: of the vectors.
+        """
+        super().__init__()
+        self._sizes = tuple(sizes)
+        self.register_buffer("centroids", torch.zeros(sum(sizes), dim))
+
+    @torch.no_grad()
+    def find(self, vectors: Tensor) -> None:
+        """Find the centroids; without random numbers.
+
+        Args:
+            vectors: (words, dim) in the order of a file; zeros are no word's.
+        """
+        kept = vectors[vectors.any(1)][:_MOST_VECTORS].cpu().numpy()
+        # Equal vectors would begin two clusters, of which one stays empty.
+        order = np.sort(np.unique(kept, axis=0, return_index=True)[1])
+        points = _normalized(torch.from_numpy(kept[order]))
+        if not len(points):
+            return
+        found = [_k_means(points, size) for size in self._sizes]
+        self.centroids.copy_(torch.cat(found))
+
+    @torch.no_grad()
+    def numbers(self, vectors: Tensor) -> npt.NDArray[np.int64]:
+        """(items, kinds) the cluster of each vector, from 1; 0 where it is zero: no vector.
+
+        Args:
+            vectors: (items, dim).
+        """
+        # In double on the CPU: the nearest must not depend on the device or on what else is asked.
+        points, known = _normalized(vectors.cpu()), vectors.any(1).cpu()
+        kinds = torch.split(self.centroids.cpu().double(), list(self._sizes))
+        nearest = torch.stack([_nearest(points, kind) for kind in kinds], dim=1)
+        return ((nearest + 1) * known.unsqueeze(1)).numpy()
+
+
+def _normalized(vectors: Tensor) -> Tensor:
+    """(vectors, dim) of length 1, in double; zeros stay zeros."""
+    return nn.functional.normalize(vectors.double(), dim=1)
+
+
+def _k_means(points: Tensor, size: int) -> Tensor:
+    """(size, dim) centroids; more than there are points are zeros.
+
+    Args:
+        points: (points, dim), all different.
+        size: number of clusters.
+    """
+    count = min(size, len(points))
+    # From points that lie far from each other in the file, as any others.
+    begins = torch.arange(count) * len(points) // count
+    centroids = points[begins]
+    for _ in range(_ROUNDS):
+        nearest = _nearest(points, centroids)
+        sums = torch.zeros_like(centroids).index_add_(0, nearest, points)
+        members = torch.bincount(nearest, minlength=count).unsqueeze(1)  # (count, 1)
+        # A cluster that has lost all of its points keeps its place.
+        centroids = torch.where(members > 0, sums / members.clamp(min=1), centroids)
+    return nn.functional.pad(centroids, (0, 0, 0, size - count))
+
+
+def _nearest(points: Tensor, centroids: Tensor) -> Tensor:
+    """(points,) the nearest centroid: ||p - c||^2 = ||p||^2 - 2 p c + ||c||^2."""
+    # (points, dim) x (dim, clusters) -> (points, clusters); ||p||^2 is the same for all.
+    return torch.addmm((centroids**2).sum(1), points, centroids.t(), alpha=-2).argmin(1)
