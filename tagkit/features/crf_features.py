@@ -30,7 +30,7 @@ OWN, BEFORE, AFTER = slice(0, 12), slice(12, 16), slice(16, 20)
 _SHAPES = slice(20, 23)  # the pairs and the three of shapes alone
 _FIRST_PAIR, _FIRST_COLUMN = 20, 25
 # Words that training never saw have known shapes: what is learnt of them serves most.
-_SHAPE_VALUE = 2.0
+_SHAPE_VALUE = 1.4
 _FIRST_CLUSTER = 2**32  # behind those of any number of columns
 _START, _END = "\x02", "\x03"  # stand for the word before a sentence, and after it
 BORDERS = (_START, _END)
@@ -67,7 +67,7 @@ def feature_groups(features: int) -> tuple[slice, ...]:
 
 
 def feature_values(features: int) -> Values:
-    """(features,) how strongly each feature of a token counts while weights are learnt.
+    """(features,) how strongly each feature counts while weights of few names are learnt.
 
     Args:
         features: how many a token has.

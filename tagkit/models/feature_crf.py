@@ -74,32 +74,35 @@ def fit_feature_crf(
     """
     sentences, encoded = corpus.sentences, corpus.encoded
     assert isinstance(encoded, Encoded)  # as `TagTask.encode` gives it
+    # Where tags share scores in the network's head: spans of a small corpus.
+    is_shared = model.heads_by_name()[TAGS].sharing is not None
+    sharing = label_sharing(corpus.vocabulary.tags) if is_shared else None
     vectors = _vectors(crf, model, sentences, corpus.vocabulary)
     lengths = np.array([len(sentence) for sentence in sentences])
     if crf.clusters is not None:
         crf.clusters.find(model.embed.words.vectors)
     examples = Examples(
-        features=[*_features(sentences), *_cluster_features(crf, vectors, lengths)],
+        features=[
+            *_features(sentences, few_spans=is_shared),
+            *_cluster_features(crf, vectors, lengths),
+        ],
         vectors=vectors.double().cpu().numpy(),
         tags=encoded.targets["tags"].values,
         lengths=lengths,
         weights=encoded.weights,
     )
-    # Where tags share scores in the network's head.
-    is_shared = model.heads_by_name()[TAGS].sharing is not None
-    sharing = label_sharing(corpus.vocabulary.tags) if is_shared else None
     fit(crf, examples, tag_weights, corpus.max_seconds, corpus.on_pass, sharing)
 
 
-def _features(sentences: Sequence[Sentence]) -> list[Features]:
-    """Of all tokens, one sentence after another."""
+def _features(sentences: Sequence[Sentence], *, few_spans: bool) -> list[Features]:
+    """Of all tokens, one sentence after another; `few_spans`: with `feature_values`."""
     first = feature_keys(sentences[0])
     keys = np.empty((sum(map(len, sentences)), first.shape[1]), np.int64)
     end = 0
     for sentence in sentences:
         start, end = end, end + len(sentence)
         keys[start:end] = feature_keys(sentence)
-    values = feature_values(keys.shape[1])
+    values = feature_values(keys.shape[1]) if few_spans else np.ones(keys.shape[1])
     return [Features.of(keys[:, one], values[one]) for one in feature_groups(keys.shape[1])]
 
 

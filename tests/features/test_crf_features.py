@@ -103,8 +103,8 @@ def test_clusters_are_features_of_their_own_by_place_and_kind() -> None:
     assert len({*named.values(), *words.ravel()}) == len(named) + len(np.unique(words))
 
 
-def test_the_shapes_of_a_word_and_its_neighbours_count_twice_as_much() -> None:
-    strong = np.flatnonzero(feature_values(28) == 2)
+def test_the_shapes_of_a_word_and_its_neighbours_count_more() -> None:
+    strong = np.flatnonzero(feature_values(28) > 1)
     one, two = (feature_keys(sentence(words, ["c"] * 3))[1] for words in
                 (["Ab", "cd", "EF"], ["Gh", "ij", "KL"]))  # fmt: skip
     # What has the same key although all of the three words are others: shapes, and nothing else.

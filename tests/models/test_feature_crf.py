@@ -163,7 +163,10 @@ def test_what_is_read_in_prediction_is_what_the_weights_were_found_for(
     assert crf.clusters is not None
     lengths = np.array([len(line.words) for line in LINES])
     vectors = feature_crf._vectors(crf, predictor.model, LINES, vocabulary)
-    groups = [*feature_crf._features(LINES), *feature_crf._cluster_features(crf, vectors, lengths)]
+    groups = [
+        *feature_crf._features(LINES, few_spans=True),
+        *feature_crf._cluster_features(crf, vectors, lengths),
+    ]
     # As `fit` has them: sums over the features of all groups, and of vectors.
     expected = sum(crf.scores(group.keys)[torch.from_numpy(group.items)] for group in groups)
     expected = expected + _windows(vectors, lengths) @ crf.vector_weights

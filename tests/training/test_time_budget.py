@@ -311,5 +311,5 @@ def test_the_loss_on_dev_is_counted_for_epochs_and_not_for_the_reports_at_the_en
     assert run._epoch_ending_s() == 5
     assert run._closing_s() == pytest.approx(
         # Dev with each share of the CRF of word features.
-        5 + 2 * (3 + corpus.test.tokens / corpus.dev.tokens) + 1
+        5 + 2 * (4 + corpus.test.tokens / corpus.dev.tokens) + 1
     )
