@@ -8,6 +8,7 @@ classes of the same words.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 # Files of vectors begin with the most frequent words, and others are much like these.
 _MOST_VECTORS = 20_000
 _ROUNDS = 15
+_POINTS = 2_048  # of which distances are computed at once: a few megabytes
 
 
 class VectorClusters(nn.Module):
@@ -38,6 +40,9 @@ class VectorClusters(nn.Module):
         super().__init__()
         self._sizes = tuple(sizes)
         self.register_buffer("centroids", torch.zeros(sum(sizes), dim))
+        self._kinds: tuple[_Centroids, ...] | None = None
+        # Its stub has no types.
+        self.register_load_state_dict_post_hook(_forget_kinds)  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
     def find(self, vectors: Tensor) -> None:
@@ -46,14 +51,16 @@ class VectorClusters(nn.Module):
         Args:
             vectors: (words, dim) in the order of a file; zeros are no word's.
         """
-        kept = vectors[vectors.any(1)][:_MOST_VECTORS].cpu().numpy()
-        # Equal vectors would begin two clusters, of which one stays empty.
-        order = np.sort(np.unique(kept, axis=0, return_index=True)[1])
-        points = _normalized(torch.from_numpy(kept[order]))
-        if not len(points):
+        kept = vectors[vectors.any(1)][:_MOST_VECTORS].cpu()
+        points = nn.functional.normalize(kept.double(), dim=1).float()
+        # Of two equal centroids rounding would decide which is nearer.
+        rounded = points.numpy().round(5)
+        order = np.sort(np.unique(rounded, axis=0, return_index=True)[1])
+        if not len(order):
             return
-        found = [_k_means(points, size) for size in self._sizes]
+        found = [_k_means(points[torch.from_numpy(order)], size) for size in self._sizes]
         self.centroids.copy_(torch.cat(found))
+        self._kinds = None
 
     @torch.no_grad()
     def numbers(self, vectors: Tensor) -> npt.NDArray[np.int64]:
@@ -63,15 +70,42 @@ class VectorClusters(nn.Module):
             vectors: (items, dim).
         """
         # In double on the CPU: the nearest must not depend on the device or on what else is asked.
-        points, known = _normalized(vectors.cpu()), vectors.any(1).cpu()
-        kinds = torch.split(self.centroids.cpu().double(), list(self._sizes))
-        nearest = torch.stack([_nearest(points, kind) for kind in kinds], dim=1)
+        if self._kinds is None:
+            parts = torch.split(self.centroids.cpu().double(), list(self._sizes))
+            self._kinds = tuple(map(_Centroids.of, parts))
+        points, known = vectors.cpu().double(), vectors.any(1).cpu()
+        points = nn.functional.normalize(points, dim=1)  # zeros stay zeros
+        nearest = torch.stack([kind.nearest(points) for kind in self._kinds], dim=1)
         return ((nearest + 1) * known.unsqueeze(1)).numpy()
 
 
-def _normalized(vectors: Tensor) -> Tensor:
-    """(vectors, dim) of length 1, in double; zeros stay zeros."""
-    return nn.functional.normalize(vectors.double(), dim=1)
+def _forget_kinds(clusters: VectorClusters, _: object) -> None:
+    # Loaded centroids may be copied into the same tensor.
+    clusters._kinds = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Centroids:
+    """Centroids of one kind, ready to be compared with.
+
+    Attributes:
+        squares: (clusters,) ||c||^2.
+        twice: (dim, clusters) -2 c.
+    """
+
+    squares: Tensor
+    twice: Tensor
+
+    @staticmethod
+    def of(centroids: Tensor) -> "_Centroids":
+        """Of (clusters, dim)."""
+        return _Centroids((centroids**2).sum(1), -2 * centroids.t())
+
+    def nearest(self, points: Tensor) -> Tensor:
+        """(points,) the nearest centroid: ||p - c||^2 = ||p||^2 - 2 p c + ||c||^2."""
+        # (points, dim) x (dim, clusters) -> (points, clusters); ||p||^2 is the same for all.
+        parts = torch.split(points, _POINTS)
+        return torch.cat([torch.addmm(self.squares, some, self.twice).argmin(1) for some in parts])
 
 
 def _k_means(points: Tensor, size: int) -> Tensor:
@@ -86,15 +120,9 @@ def _k_means(points: Tensor, size: int) -> Tensor:
     begins = torch.arange(count) * len(points) // count
     centroids = points[begins]
     for _ in range(_ROUNDS):
-        nearest = _nearest(points, centroids)
+        nearest = _Centroids.of(centroids).nearest(points)
         sums = torch.zeros_like(centroids).index_add_(0, nearest, points)
         members = torch.bincount(nearest, minlength=count).unsqueeze(1)  # (count, 1)
         # A cluster that has lost all of its points keeps its place.
         centroids = torch.where(members > 0, sums / members.clamp(min=1), centroids)
     return nn.functional.pad(centroids, (0, 0, 0, size - count))
-
-
-def _nearest(points: Tensor, centroids: Tensor) -> Tensor:
-    """(points,) the nearest centroid: ||p - c||^2 = ||p||^2 - 2 p c + ||c||^2."""
-    # (points, dim) x (dim, clusters) -> (points, clusters); ||p||^2 is the same for all.
-    return torch.addmm((centroids**2).sum(1), points, centroids.t(), alpha=-2).argmin(1)

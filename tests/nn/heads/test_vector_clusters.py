@@ -80,6 +80,23 @@ def test_of_fewer_vectors_than_clusters_each_has_its_own(count: int) -> None:
     assert found(vectors, 5).centroids.isfinite().all()
 
 
+def test_centroids_that_are_loaded_or_found_anew_are_those_that_count() -> None:
+    one, other, vectors = found(drawn(50), 8), found(drawn(50, seed=3), 8), drawn(50, seed=1)
+    expected = other.numbers(vectors)
+    assert (one.numbers(vectors) != expected).any()
+    one.load_state_dict(other.state_dict())
+    assert (one.numbers(vectors) == expected).all()
+    one.find(drawn(50))
+    assert (one.numbers(vectors) == found(drawn(50), 8).numbers(vectors)).all()
+
+
+def test_vectors_of_one_direction_and_any_length_are_the_same_word_to_it() -> None:
+    vectors = drawn(20)
+    scaled = torch.cat((vectors, vectors * 3, vectors / 7))
+    torch.testing.assert_close(found(scaled, 4).centroids, found(vectors, 4).centroids)
+    assert (found(vectors, 4).numbers(vectors) == found(vectors, 4).numbers(vectors * 3)).all()
+
+
 def test_nothing_is_random() -> None:
     before = torch.get_rng_state()
     assert torch.equal(found(drawn(50), 8).centroids, found(drawn(50), 8).centroids)
