@@ -120,8 +120,8 @@ class HeadConfig(Section):
     vector_clusters: Annotated[
         Auto | Annotated[int, Field(ge=0, le=10_000)],
         Option(
-            "Clusters of the pretrained vectors, which are features of the CRF of word features; a "
-            "fifth as many larger ones are too; 0 for none, or auto.",
+            "Number of clusters of the pretrained vectors that the CRF of word features reads, "
+            "beside a fifth as many coarser ones; 0 for none, or auto.",
             "500 with such a CRF and vectors, else 0",
             tasks=TAGS,
             needs=(

@@ -29,7 +29,8 @@ _OWN = [_LOWER, _SHAPE, *range(4, 5 + 2 * len(_LENGTHS))]
 OWN, BEFORE, AFTER = slice(0, 12), slice(12, 16), slice(16, 20)
 _SHAPES = slice(20, 23)  # the pairs and the three of shapes alone
 _FIRST_PAIR, _FIRST_COLUMN = 20, 25
-# Words that training never saw have known shapes: what is learnt of them serves most.
+# Words that training never saw have shapes that it did see, so that weights of shapes serve most.
+# Chosen on dev (benchmarks/BENCHMARKS.md, "Clusters of vectors, shapes, and larger shares").
 _SHAPE_VALUE = 1.4
 _FIRST_CLUSTER = 2**32  # behind those of any number of columns
 _START, _END = "\x02", "\x03"  # stand for the word before a sentence, and after it
@@ -73,6 +74,7 @@ def feature_values(features: int) -> Values:
         features: how many a token has.
     """
     values = np.ones(features)
+    # Among a token's own features the first is the one that every token has.
     for place in (OWN.start + 1 + _SHAPE, BEFORE.start + _SHAPE, AFTER.start + _SHAPE):
         values[place] = _SHAPE_VALUE
     return values

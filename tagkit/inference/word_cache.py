@@ -16,7 +16,7 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import EncodedWords, encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.word_reader import WordReader
-from tagkit.models.feature_rows import FeatureRows, border_rows, rows_of
+from tagkit.models.feature_rows import FeatureRows, RowMaker
 from tagkit.models.member import Member
 from tagkit.models.model import Model
 from tagkit.nn.heads.feature_crf import FeatureCrf
@@ -165,9 +165,9 @@ class _FeatureTable:
     """What a CRF of word features has of words, a row for each after those of the borders."""
 
     def __init__(self, crf: FeatureCrf, vectors: Tensor, vocabulary: Vocabulary) -> None:
-        """An empty table; the arguments are those of `rows_of`."""
-        self._crf, self._vectors, self._vocabulary = crf, vectors, vocabulary
-        self._borders = border_rows(crf, vectors)
+        """An empty table; the arguments are those of `RowMaker`."""
+        self._maker = RowMaker(crf, vectors, vocabulary)
+        self._borders = self._maker.borders()
         self._scores, self._parts = self._borders.scores, self._borders.parts
 
     @staticmethod
@@ -196,7 +196,7 @@ class _FeatureTable:
             self._scores = own.scores.new_empty(size, *own.scores.shape[1:])
             self._parts = np.empty((size, own.parts.shape[1]), own.parts.dtype)
             self._scores[:borders], self._parts[:borders] = own.scores, own.parts
-        found = rows_of(self._crf, self._vectors, self._vocabulary, words)
+        found = self._maker.rows(words)
         self._scores[first:end], self._parts[first:end] = found.scores, found.parts
 
 

@@ -74,41 +74,60 @@ class FeatureRows:
         return emissions
 
 
-@torch.no_grad()
-def rows_of(
-    crf: FeatureCrf, vectors: Tensor, vocabulary: Vocabulary, words: Sequence[str]
-) -> FeatureRows:
-    """The rows of words, without those of the borders.
+class RowMaker:
+    """Makes the rows of words as one model reads them."""
 
-    Args:
-        crf: of the model.
-        vectors: (rows, dim) pretrained vectors of the model; row 0 is of words without one.
-        vocabulary: of the model.
-        words: at least one.
+    def __init__(self, crf: FeatureCrf, vectors: Tensor, vocabulary: Vocabulary) -> None:
+        """For a model whose weights stay as they are.
+
+        Args:
+            crf: of the model.
+            vectors: (rows, dim) pretrained vectors of the model; row 0 is of words without one.
+            vocabulary: of the model.
+        """
+        self._crf, self._vectors, self._vocabulary = crf, vectors, vocabulary
+        self._of_clusters = _cluster_scores(crf)
+
+    def rows(self, words: Sequence[str]) -> FeatureRows:
+        """The rows of words, at least one, without those of the borders."""
+        row_of = self._vocabulary.vector_row
+        rows = [row_of(word) for word in words] if self._crf.reads_vectors else []
+        return self._rows(word_parts(words), rows)
+
+    def borders(self) -> FeatureRows:
+        """The rows of the borders alone, which have no vector."""
+        return self._rows(word_parts(BORDERS), [0] * len(BORDERS))
+
+    @torch.no_grad()
+    def _rows(self, parts: Hashes, vector_rows: Sequence[int]) -> FeatureRows:
+        crf, keys = self._crf, word_keys(parts)
+        scores = torch.stack([crf.scores(keys[:, each]) for each in (OWN, BEFORE, AFTER)], dim=1)
+        if crf.reads_vectors:
+            vectors = self._vectors[torch.tensor(vector_rows, device=self._vectors.device)]
+            after, own, before = crf.vector_scores(vectors).unbind(1)
+            scores += torch.stack((own, after, before), dim=1)
+            if crf.clusters is not None:
+                numbers = torch.from_numpy(crf.clusters.numbers(vectors)).to(scores.device)
+                for of_kind, own_numbers in zip(self._of_clusters, numbers.t(), strict=True):
+                    scores += of_kind[own_numbers]
+        return FeatureRows(scores, parts[:, :PAIR_PARTS])
+
+
+def _cluster_scores(crf: FeatureCrf) -> list[Tensor]:
+    """For each kind of clusters (1 + clusters, 3, tags) what each adds, as of `FeatureRows`.
+
+    They are few, and looked up for each word they would take as long as all of its other features.
     """
-    rows = [vocabulary.vector_row(word) for word in words] if crf.reads_vectors else []
-    return _rows(crf, vectors, word_parts(words), rows)
-
-
-@torch.no_grad()
-def border_rows(crf: FeatureCrf, vectors: Tensor) -> FeatureRows:
-    """The rows of the borders alone, which have no vector; arguments as of `rows_of`."""
-    return _rows(crf, vectors, word_parts(BORDERS), [0] * len(BORDERS))
-
-
-def _rows(
-    crf: FeatureCrf, vectors: Tensor, parts: Hashes, vector_rows: Sequence[int]
-) -> FeatureRows:
-    keys = word_keys(parts)
-    scores = torch.stack([crf.scores(keys[:, each]) for each in (OWN, BEFORE, AFTER)], dim=1)
-    if crf.reads_vectors:
-        found = torch.tensor(vector_rows, device=vectors.device)
-        after, own, before = crf.vector_scores(vectors[found]).unbind(1)
-        scores += torch.stack((own, after, before), dim=1)
-        if crf.clusters is not None:
-            clusters = cluster_keys(crf.clusters.numbers(vectors[found]))  # (words, 3, kinds)
-            scores += torch.stack([crf.scores(clusters[:, place]) for place in range(3)], dim=1)
-    return FeatureRows(scores, parts[:, :PAIR_PARTS])
+    if crf.clusters is None:
+        return []
+    found = []
+    for kind, size in enumerate(crf.clusters.sizes):
+        numbers = np.zeros((1 + size, len(crf.clusters.sizes)), np.int64)
+        numbers[:, kind] = np.arange(1 + size)  # 0 is no vector
+        keys = cluster_keys(numbers)[:, :, [kind]]  # (1 + size, 3, 1)
+        # (1 + size, 3, 1) -> ((1 + size) x 3, 1) -> ((1 + size) x 3, tags) -> (1 + size, 3, tags)
+        found.append(crf.scores(keys.reshape(-1, 1)).view(1 + size, 3, -1))
+    return found
 
 
 def _with_neighbours(tokens: Tokens) -> tuple[Ids, Ids, Ids]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from tagkit.features.batch import Tokens
 from tagkit.features.crf_features import cluster_keys, feature_keys
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.feature_rows import FeatureRows, border_rows, rows_of
+from tagkit.models.feature_rows import FeatureRows, RowMaker
 from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.heads.feature_crf_blocks import Examples, Features
 from tagkit.nn.heads.feature_crf_fit import fit
@@ -110,7 +110,8 @@ def batch_of(sentences: list[Sentence], words: list[str]) -> Tokens:
 
 
 def together(crf: FeatureCrf, words: list[str]) -> FeatureRows:
-    parts = border_rows(crf, vectors()), rows_of(crf, vectors(), Known(), words)
+    maker = RowMaker(crf, vectors(), Known())
+    parts = maker.borders(), maker.rows(words)
     return FeatureRows(
         torch.cat([part.scores for part in parts]), np.concatenate([part.parts for part in parts])
     )
@@ -134,9 +135,10 @@ def test_emissions_are_the_scores_of_all_features_of_each_token_and_zero_on_padd
 
 def test_a_row_has_the_scores_of_its_word_whatever_words_are_beside_it() -> None:
     crf = fitted(DIM, 0)
-    whole = rows_of(crf, vectors(), Known(), WORDS)
+    maker = RowMaker(crf, vectors(), Known())
+    whole = maker.rows(WORDS)
     for place, word in enumerate(WORDS):
-        alone = rows_of(crf, vectors(), Known(), [word])
+        alone = maker.rows([word])
         torch.testing.assert_close(alone.scores[0], whole.scores[place])
         assert (alone.parts[0] == whole.parts[place]).all()
 

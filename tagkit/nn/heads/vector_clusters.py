@@ -1,10 +1,10 @@
 """Clusters of pretrained vectors: words that are used alike.
 
-A linear model of vectors draws one line through all words. That a word is one of a cluster is a
-feature as good as that it is this word, and training has seen others of the cluster (Turian et al.
-2010, for clusters of Brown et al. 1992; Guo et al. 2014, "Revisiting Embedding Features for Simple
-Semi-supervised Learning", for those of k-means). Several numbers of clusters are coarse and fine
-classes of the same words.
+A model that is linear in vectors cannot score one group of words by itself: what it adds for some
+it adds for all that lie in the same direction. A cluster is such a group, and one word of it in the
+training corpus tells something of the others (Turian et al. 2010, for the clusters of Brown et al.
+1992; Guo et al. 2014, "Revisiting Embedding Features for Simple Semi-supervised Learning", for
+those of k-means). Several numbers of clusters give coarse and fine groups of the same words.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-# Files of vectors begin with the most frequent words, and others are much like these.
+# Files of vectors begin with the most frequent words, whose clusters serve the rarer ones too.
 _MOST_VECTORS = 20_000
 _ROUNDS = 15
 _POINTS = 2_048  # of which distances are computed at once: a few megabytes
@@ -25,6 +25,7 @@ class VectorClusters(nn.Module):
     """Centroids of k-means (Lloyd 1982) among vectors of length 1, for each number of clusters.
 
     Attributes:
+        sizes: the numbers of clusters, of each kind.
         centroids: (clusters of all kinds, dim); all of it is saved, and none learnt by gradient.
     """
 
@@ -38,7 +39,7 @@ class VectorClusters(nn.Module):
             dim: of the vectors.
         """
         super().__init__()
-        self._sizes = tuple(sizes)
+        self.sizes = tuple(sizes)
         self.register_buffer("centroids", torch.zeros(sum(sizes), dim))
         self._kinds: tuple[_Centroids, ...] | None = None
         # Its stub has no types.
@@ -58,7 +59,7 @@ class VectorClusters(nn.Module):
         order = np.sort(np.unique(rounded, axis=0, return_index=True)[1])
         if not len(order):
             return
-        found = [_k_means(points[torch.from_numpy(order)], size) for size in self._sizes]
+        found = [_k_means(points[torch.from_numpy(order)], size) for size in self.sizes]
         self.centroids.copy_(torch.cat(found))
         self._kinds = None
 
@@ -71,7 +72,7 @@ class VectorClusters(nn.Module):
         """
         # In double on the CPU: the nearest must not depend on the device or on what else is asked.
         if self._kinds is None:
-            parts = torch.split(self.centroids.cpu().double(), list(self._sizes))
+            parts = torch.split(self.centroids.cpu().double(), list(self.sizes))
             self._kinds = tuple(map(_Centroids.of, parts))
         points, known = vectors.cpu().double(), vectors.any(1).cpu()
         points = nn.functional.normalize(points, dim=1)  # zeros stay zeros
@@ -116,7 +117,7 @@ def _k_means(points: Tensor, size: int) -> Tensor:
         size: number of clusters.
     """
     count = min(size, len(points))
-    # From points that lie far from each other in the file, as any others.
+    # Every so many-th point to begin with: as good as random ones, and always the same.
     begins = torch.arange(count) * len(points) // count
     centroids = points[begins]
     for _ in range(_ROUNDS):

@@ -37,7 +37,6 @@ class Corpus:
     tags: Ids
     lengths: Ids
     weights: npt.NDArray[np.float32] | None = None
-
     values: Floats = field(default_factory=lambda: np.ones(2))  # of the features
 
     def grouped(self, *groups: slice) -> Examples:
