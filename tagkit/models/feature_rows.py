@@ -32,6 +32,10 @@ from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.text.records import Sentence
 
 _START, _END = range(len(BORDERS))  # rows before those of words: what stands beside a sentence
+# (features of a word,) which of the three sums of `FeatureRows` each is part of.
+_SUMS = np.repeat(np.arange(3), [each.stop - each.start for each in (OWN, BEFORE, AFTER)])
+# Vectors are scored for the token after theirs first.
+_OF_VECTORS = torch.tensor([1, 0, 2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +104,11 @@ class RowMaker:
 
     @torch.no_grad()
     def _rows(self, parts: Hashes, vector_rows: Sequence[int]) -> FeatureRows:
-        crf, keys = self._crf, word_keys(parts)
-        scores = torch.stack([crf.scores(keys[:, each]) for each in (OWN, BEFORE, AFTER)], dim=1)
+        crf = self._crf
+        scores = crf.scores(word_keys(parts), _SUMS)  # (words, 3, tags)
         if crf.reads_vectors:
             vectors = self._vectors[torch.tensor(vector_rows, device=self._vectors.device)]
-            after, own, before = crf.vector_scores(vectors).unbind(1)
-            scores += torch.stack((own, after, before), dim=1)
+            scores += crf.vector_scores(vectors).index_select(1, _OF_VECTORS.to(scores.device))
             if crf.clusters is not None:
                 numbers = torch.from_numpy(crf.clusters.numbers(vectors)).to(scores.device)
                 for of_kind, own_numbers in zip(self._of_clusters, numbers.t(), strict=True):

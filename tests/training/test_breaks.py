@@ -234,7 +234,7 @@ BREAKS = [
           "heads/feature_crf::test_the_weights_are_those"),
     Break("heads/vector_clusters", "-2 * centroids.t()", "-1 * centroids.t()",
           "heads/vector_clusters::test_each_vector_belongs"),
-    Break("heads/vector_clusters", "(nearest + 1) * known.unsqueeze(1)", "(nearest + 1)",
+    Break("heads/vector_clusters", "nearest(points) + 1) * known)", "nearest(points) + 1))",
           "heads/vector_clusters::test_a_word_without"),
     Break("models/feature_crf", "border[1], border[2]", "border[1], border[1]",
           "models/feature_crf::test_what_is_read"),

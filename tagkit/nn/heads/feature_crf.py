@@ -96,18 +96,20 @@ class FeatureCrf(nn.Module):
         within = bool(((self.tags >= 0) & (self.tags < len(self.transitions))).all())
         return ordered and within and 0 <= float(self.share) < 1
 
-    def scores(self, keys: Ids) -> Tensor:
-        """(items, tags) sums of the weights that features have.
+    def scores(self, keys: Ids, groups: Ids | None = None) -> Tensor:
+        """(items, tags) sums of the weights that features have, or (items, groups, tags).
 
         Args:
             keys: (items, features): a token's, or those of a word that all its tokens have.
+            groups: (features,) the group of each feature, from 0, if each group has its own sum.
         """
         tags, table = len(self.transitions), self._known_table()
-        cells, rows = table.entries(keys, tags)
+        count = 1 if groups is None else int(groups.max()) + 1
+        cells, rows = table.entries(keys, tags, groups)
         # Sums of few numbers each, in float64; on the CPU, as the table is there.
-        found = np.bincount(cells, table.weights.numpy()[rows], len(keys) * tags)
+        found = np.bincount(cells, table.weights.numpy()[rows], len(keys) * count * tags)
         sums = torch.from_numpy(found.astype(np.float32)).to(self.weights.device)
-        return sums.view(-1, tags)
+        return sums.view(-1, tags) if groups is None else sums.view(-1, count, tags)
 
     def vector_scores(self, vectors: Tensor) -> Tensor:
         """(items, 3, tags) what vectors add to the token after theirs, to theirs, and before it.
@@ -188,16 +190,20 @@ class _Table:
         self._features = np.append(features, _UNUSED)
         self._starts, self._counts = np.append(starts, 0), np.append(counts, 0)
 
-    def entries(self, keys: Ids, tags: int) -> tuple[Ids, Ids]:
+    def entries(self, keys: Ids, tags: int, groups: Ids | None = None) -> tuple[Ids, Ids]:
         """Item x tags + tag, and row, of each weight that the features of items have.
 
         Args:
             keys: (items, features).
             tags: number of tags.
+            groups: (features,) as of `FeatureCrf.scores`; an item has as many rows of tags.
         """
         places = np.searchsorted(self._features, keys.ravel())
         known = self._features[places] == keys.ravel()
-        item, place = np.flatnonzero(known) // keys.shape[1], places[known]
+        item, feature = np.divmod(np.flatnonzero(known), keys.shape[1])
+        if groups is not None:
+            item = item * (int(groups.max()) + 1) + groups[feature]
+        place = places[known]
         counts = self._counts[place]
         # The rows of a feature follow each other: start, start + 1, ...
         ends = np.cumsum(counts)

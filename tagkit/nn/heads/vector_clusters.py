@@ -41,9 +41,9 @@ class VectorClusters(nn.Module):
         super().__init__()
         self.sizes = tuple(sizes)
         self.register_buffer("centroids", torch.zeros(sum(sizes), dim))
-        self._kinds: tuple[_Centroids, ...] | None = None
+        self._known: _Centroids | None = None
         # Its stub has no types.
-        self.register_load_state_dict_post_hook(_forget_kinds)  # type: ignore[no-untyped-call]
+        self.register_load_state_dict_post_hook(_forget_known)  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
     def find(self, vectors: Tensor) -> None:
@@ -61,7 +61,7 @@ class VectorClusters(nn.Module):
             return
         found = [_k_means(points[torch.from_numpy(order)], size) for size in self.sizes]
         self.centroids.copy_(torch.cat(found))
-        self._kinds = None
+        self._known = None
 
     @torch.no_grad()
     def numbers(self, vectors: Tensor) -> npt.NDArray[np.int64]:
@@ -71,42 +71,50 @@ class VectorClusters(nn.Module):
             vectors: (items, dim).
         """
         # In double on the CPU: the nearest must not depend on the device or on what else is asked.
-        if self._kinds is None:
-            parts = torch.split(self.centroids.cpu().double(), list(self.sizes))
-            self._kinds = tuple(map(_Centroids.of, parts))
-        points, known = vectors.cpu().double(), vectors.any(1).cpu()
-        points = nn.functional.normalize(points, dim=1)  # zeros stay zeros
-        nearest = torch.stack([kind.nearest(points) for kind in self._kinds], dim=1)
-        return ((nearest + 1) * known.unsqueeze(1)).numpy()
+        if self._known is None:
+            self._known = _Centroids.of(self.centroids.cpu().double(), self.sizes)
+        points = vectors.cpu().double()
+        known = points.any(1, keepdim=True)
+        return ((self._known.nearest(points) + 1) * known).numpy()
 
 
-def _forget_kinds(clusters: VectorClusters, _: object) -> None:
+def _forget_known(clusters: VectorClusters, _: object) -> None:
     # Loaded centroids may be copied into the same tensor.
-    clusters._kinds = None
+    clusters._known = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Centroids:
-    """Centroids of one kind, ready to be compared with.
+    """Centroids of all kinds, ready to be compared with.
 
     Attributes:
-        squares: (clusters,) ||c||^2.
-        twice: (dim, clusters) -2 c.
+        squares: (clusters of all kinds,) ||c||^2.
+        twice: (dim, clusters of all kinds) -2 c.
+        sizes: the numbers of clusters, of each kind.
     """
 
     squares: Tensor
     twice: Tensor
+    sizes: list[int]
 
     @staticmethod
-    def of(centroids: Tensor) -> "_Centroids":
-        """Of (clusters, dim)."""
-        return _Centroids((centroids**2).sum(1), -2 * centroids.t())
+    def of(centroids: Tensor, sizes: Sequence[int]) -> "_Centroids":
+        """Of (clusters of all kinds, dim)."""
+        return _Centroids((centroids**2).sum(1), -2 * centroids.t(), list(sizes))
 
     def nearest(self, points: Tensor) -> Tensor:
-        """(points,) the nearest centroid: ||p - c||^2 = ||p||^2 - 2 p c + ||c||^2."""
-        # (points, dim) x (dim, clusters) -> (points, clusters); ||p||^2 is the same for all.
-        parts = torch.split(points, _POINTS)
-        return torch.cat([torch.addmm(self.squares, some, self.twice).argmin(1) for some in parts])
+        """(points, kinds) the centroid of each kind that is nearest to the direction of a point.
+
+        ||p/|p| - c||^2 = 1 - 2 p c / |p| + ||c||^2, whose order is that of |p| ||c||^2 - 2 p c.
+        """
+        found = []
+        for some in torch.split(points, _POINTS):
+            lengths = torch.linalg.vector_norm(some, dim=1, keepdim=True)  # (points, 1)
+            # (points, dim) x (dim, clusters) -> (points, clusters)
+            far = torch.addmm(lengths * self.squares, some, self.twice)
+            kinds = torch.split(far, self.sizes, dim=1)
+            found.append(torch.stack([kind.argmin(1) for kind in kinds], dim=1))
+        return torch.cat(found)
 
 
 def _k_means(points: Tensor, size: int) -> Tensor:
@@ -121,7 +129,7 @@ def _k_means(points: Tensor, size: int) -> Tensor:
     begins = torch.arange(count) * len(points) // count
     centroids = points[begins]
     for _ in range(_ROUNDS):
-        nearest = _Centroids.of(centroids).nearest(points)
+        nearest = _Centroids.of(centroids, [count]).nearest(points)[:, 0]
         sums = torch.zeros_like(centroids).index_add_(0, nearest, points)
         members = torch.bincount(nearest, minlength=count).unsqueeze(1)  # (count, 1)
         # A cluster that has lost all of its points keeps its place.
