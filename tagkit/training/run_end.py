@@ -85,8 +85,11 @@ def finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
     examples = len(corpus.train.sentences) if prepared.task.annotates else corpus.train.tokens
-    counts = state.skipped, state.rollbacks, examples, loss_of_guessing(prepared)
-    found = diagnose_run(Outcome(tuple(state.epochs), run.criterion.key, dev.report, *counts))
+    outcome = Outcome(
+        tuple(state.epochs), run.criterion.key, dev.report, state.skipped, state.rollbacks,
+        examples, loss_of_guessing(prepared), prepared.config,
+    )  # fmt: skip
+    found = diagnose_run(outcome)
     for finding in found:
         run.listener.on_finding(finding)
     return Trained(

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tagkit.config import Config, fixed
+from tagkit.config.embeddings_section import EmbeddingsConfig
+from tagkit.config.option import options_of
 from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.criterion import LOSS, rank, score_text
@@ -52,6 +55,7 @@ class Outcome:
         rollbacks: how often the run went back to a checkpoint.
         examples: number of sentences or texts of train, or of units that a language model reads.
         guess: the loss of a model that has learnt nothing, as `loss_of_guessing` gives it.
+        config: of the run, resolved.
     """
 
     epochs: Sequence[Epoch]
@@ -61,6 +65,7 @@ class Outcome:
     rollbacks: int
     examples: int
     guess: float
+    config: Config
 
 
 def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
@@ -205,12 +210,27 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
                 f"fell from {best.loss:z.4f} to {last.loss:z.4f}, and the {what} "
                 f"({before}, then {after})"
             ),
-            Message(
-                "Label more examples, raise ", Setting("encoder.dropout"), " or ",
-                Setting("train.weight_decay"), ", or use pretrained vectors (",
-                Setting("embeddings.vectors"), ")",
-            ),
-        )  # fmt: skip
+            Message(*_against_overfitting(outcome.config)),
+        )
+
+
+def _against_overfitting(config: Config) -> list[str | Setting]:
+    """What a run with this configuration may do that it does not do yet."""
+    encoder = config.encoder
+    labels = options_of(EmbeddingsConfig)["vectors"].serves(config.task)  # those of texts or words
+    # The one that it has: both together are rarely meant.
+    locked = fixed(encoder.locked_dropout) > encoder.dropout
+    dropout = Setting("encoder.locked_dropout" if locked else "encoder.dropout")
+    more = "Label more examples" if labels else "Train on more text"
+    raised = dropout, " or ", Setting("train.weight_decay")
+    if not labels or config.data.unit != "word" or _begins_pretrained(config):
+        return [f"{more}, or raise ", *raised]
+    vectors = Setting("embeddings.vectors")
+    return [f"{more}, raise ", *raised, ", or use pretrained vectors (", vectors, ")"]
+
+
+def _begins_pretrained(config: Config) -> bool:
+    return bool(config.embeddings.vectors or config.train.init_from)
 
 
 def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:

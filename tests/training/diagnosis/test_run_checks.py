@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tagkit.config import Config, load_config
+from tagkit.config.encoder_section import EncoderConfig
 from tagkit.evaluation.class_report import JointReport, make_class_report
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import make_tag_report
@@ -17,6 +19,7 @@ from tagkit.training.diagnosis.run_checks import RUN_CHECKS, Outcome, diagnose_r
 README = Path(__file__).parents[3] / "README.md"
 SPANS = [["B-PER", "O"], ["B-LOC", "O"]] * 6
 WELL = make_tag_report(SPANS, SPANS, "iob2")
+RESOLVED = Config(encoder=EncoderConfig(locked_dropout=0.4))
 
 
 def history(losses: Sequence[float], scores: Sequence[float]) -> tuple[Epoch, ...]:
@@ -27,6 +30,10 @@ def history(losses: Sequence[float], scores: Sequence[float]) -> tuple[Epoch, ..
 
 
 FALLING = history([2.0, 1.0, 0.5], [0.3, 0.5, 0.6])
+OVERFITS = history(
+    [1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.18, 0.16, 0.12],
+    [0.3, 0.5, 0.6, 0.59, 0.58, 0.6, 0.57, 0.57, 0.56],
+)
 
 
 def diagnosed(
@@ -37,8 +44,9 @@ def diagnosed(
     metric: str = "auto",
     examples: int = 60,
     guess: float = 0.0,
+    config: Config = RESOLVED,
 ) -> tuple[Finding, ...]:
-    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks, examples, guess))
+    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks, examples, guess, config))
 
 
 def texts(findings: Sequence[Finding]) -> list[tuple[str, str]]:
@@ -246,19 +254,49 @@ def test_labels_that_train_lacks_are_not_named_again() -> None:
 
 
 def test_a_loss_that_falls_while_dev_does_not_rise_is_overfitting() -> None:
-    epochs = history(
-        [1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.18, 0.16, 0.12],
-        [0.3, 0.5, 0.6, 0.59, 0.58, 0.6, 0.57, 0.57, 0.56],
-    )
-    assert texts(diagnosed(epochs)) == [
+    assert texts(diagnosed(OVERFITS)) == [
         (
             "overfitting",
             "the model overfits: from epoch 3 to 9 the loss on train fell from 0.4000 to 0.1200, "
             "and the score on dev did not rise (60.00, then 56.00). Label more examples, raise "
-            "encoder.dropout or train.weight_decay, or use pretrained vectors "
+            "encoder.locked_dropout or train.weight_decay, or use pretrained vectors "
             "(embeddings.vectors).",
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "remedy"),
+    [
+        (
+            ["embeddings.vectors=glove.txt"],
+            "Label more examples, or raise encoder.locked_dropout or train.weight_decay",
+        ),
+        (
+            ["train.init_from=model"],
+            "Label more examples, or raise encoder.locked_dropout or train.weight_decay",
+        ),
+        (
+            ["encoder.dropout=0.5"],
+            "Label more examples, raise encoder.dropout or train.weight_decay, or use pretrained "
+            "vectors (embeddings.vectors)",
+        ),
+        (
+            ["task=language-model"],
+            "Train on more text, or raise encoder.locked_dropout or train.weight_decay",
+        ),
+        (
+            ["task=classify", "data.unit=bpe"],
+            "Label more examples, or raise encoder.locked_dropout or train.weight_decay",
+        ),
+    ],
+)
+def test_against_overfitting_nothing_is_advised_that_the_run_does_or_cannot_do(
+    changed: list[str], remedy: str
+) -> None:
+    config = load_config(None, ["encoder.locked_dropout=0.4", *changed])
+    (finding,) = diagnosed(OVERFITS, config=config)
+    assert str(finding.remedy) == remedy
 
 
 @pytest.mark.parametrize(
