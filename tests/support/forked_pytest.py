@@ -5,6 +5,7 @@ one test each would import it hundreds of times.
 """
 
 import contextlib
+import gc
 import io
 import multiprocessing
 import os
@@ -14,8 +15,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-# Not plugins of pytest: they want to be imported by it.
-_IMPORTED_BEFORE = ["accelerate", "numpy", "pydantic", "rich.console", "safetensors.torch", "torch"]
+# Of others than tagkit, of tests and of tagkit itself. Not plugins of pytest: they want to be
+# imported by it.
+_IMPORTED_BEFORE = [
+    "accelerate", "filelock", "hypothesis", "markupsafe", "numpy", "numpy.random", "pydantic",
+    "pydantic.json_schema", "pytest", "regex", "rich.console", "safetensors.torch",
+    "syntok.segmenter", "threadpoolctl", "tomli_w", "torch", "torch.nn.attention", "torchcrf",
+    "typer",
+]  # fmt: skip
+# The only plugins that are not pytest's own: to import all that are installed takes as long as most
+# of the tests, and pytest warns of packages with plugins that are there before (hypothesis).
+_PLUGINS = ["-p", "_hypothesis_pytestplugin", "-p", "xdist.plugin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +56,16 @@ def run(folder: Path, arguments: Sequence[str]) -> TestRun:
     """pytest with the package `tagkit` that lies in a folder."""
     import pytest
 
+    gc.freeze()  # no search for garbage has to pass what the server has imported
     imported = [name for name in sys.modules if name.partition(".")[0] == "tagkit"]
     assert not imported, imported
     os.environ["PYTHONPATH"] = str(folder)  # of programs that tests start
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.path.insert(0, str(folder))
     os.chdir(folder)
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-        status = pytest.main([*arguments])
+        status = pytest.main([*_PLUGINS, *arguments])
     tested = Path(sys.modules["tagkit"].__file__ or "")
     assert tested.is_relative_to(folder), tested
     return TestRun(int(status), output.getvalue())
