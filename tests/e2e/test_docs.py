@@ -2,16 +2,15 @@
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import option_table
 import pytest
+from command_server import forked_commands
 
 from tagkit.config import Config, load_config
 from tagkit.corpus.formats.options import Reading
@@ -68,6 +67,13 @@ def language_model(workplace: Path) -> None:
     train(load_config(None, small, {**flags, "output.dir": str(workplace / "models/requests")}))
 
 
+@pytest.fixture(scope="module")
+def tagkit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The words of a shell that run `tagkit`; torch is imported once for all commands."""
+    with forked_commands(tmp_path_factory.mktemp("commands")) as words:
+        yield words
+
+
 @pytest.fixture
 def tables() -> Iterator[None]:
     """Takes the rows that an example adds out again: other tests go through the whole table."""
@@ -99,10 +105,11 @@ def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) 
     ids=lambda page: page.name,
 )
 @pytest.mark.slow
-def test_the_commands_run(page: Path, workplace: Path, request: pytest.FixtureRequest) -> None:
+def test_the_commands_run(
+    page: Path, workplace: Path, tagkit: str, request: pytest.FixtureRequest
+) -> None:
     if page.name in TEXT_PAGES:
         request.getfixturevalue("language_model")
-    tagkit = f"{shlex.quote(sys.executable)} -c 'from tagkit.cli.main import main; main()'"
     commands = [
         line.removeprefix("$ ")
         for block in blocks(page, "console")

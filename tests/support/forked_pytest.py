@@ -15,14 +15,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-# Of others than tagkit, of tests and of tagkit itself. Not plugins of pytest: they want to be
-# imported by it.
-_IMPORTED_BEFORE = [
-    "accelerate", "filelock", "hypothesis", "markupsafe", "numpy", "numpy.random", "pydantic",
-    "pydantic.json_schema", "pytest", "regex", "rich.console", "safetensors.torch",
-    "syntok.segmenter", "threadpoolctl", "tomli_w", "torch", "torch.nn.attention", "torchcrf",
-    "typer",
-]  # fmt: skip
+from command_server import IMPORTED_BEFORE
+
+# Not plugins of pytest: they want to be imported by it.
+_IMPORTED_BEFORE = [*IMPORTED_BEFORE, "hypothesis", "pytest"]
 # The only plugins that are not pytest's own: to import all that are installed takes as long as most
 # of the tests, and pytest warns of packages with plugins that are there before (hypothesis).
 _PLUGINS = ["-p", "_hypothesis_pytestplugin", "-p", "xdist.plugin"]
