@@ -4,11 +4,10 @@ import errno
 import hashlib
 import io
 import json
+import multiprocessing
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -20,8 +19,9 @@ from typing import Any
 
 import pytest
 import tiny
+from command_server import IMPORTED_BEFORE
 from marks import mostly_slow
-from runs import EPOCHS, STEPS, StopAt, digests, settings, to_the_end, whole_and_stopped
+from runs import EPOCHS, STEPS, StopAt, digests, resumed, settings, to_the_end, whole_and_stopped
 
 from tagkit.config import with_options
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TagkitError
@@ -517,17 +517,6 @@ def test_a_disk_that_is_full_at_any_write_loses_nothing(
     assert digests(folder) == expected
 
 
-SUPPORT = str(Path(__file__).parents[1] / "support")
-PROGRAM = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from pathlib import Path
-from runs import settings
-from tagkit.training.trainer import train
-train(settings(Path(sys.argv[2])), resume=True)
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("full_fits")  # as in the processes that are killed
 def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
@@ -537,29 +526,42 @@ def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
     train(settings(whole))
     undisturbed = digests(whole)
     dice = random.Random(1)
-    command = [sys.executable, "-c", PROGRAM, SUPPORT, str(tmp_path)]
+    # torch is imported once, and not in each of the processes.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED_BEFORE)
+
+    def started(target: Callable[..., object], *arguments: object) -> Any:
+        process = context.Process(target=target, args=arguments)
+        process.start()
+        return process
+
+    def ended_well(process: Any) -> None:
+        process.join()
+        assert process.exitcode == 0
+
+    ended_well(started(time.sleep, 0))  # now torch is imported
     began = time.monotonic()
-    subprocess.run(command, check=True)
+    ended_well(started(resumed, tmp_path))
     whole_s = time.monotonic() - began
     assert digests(tmp_path) == undisturbed
     kills = 0
     while kills < 20:
         train_s = whole_s * dice.uniform(0.3, 1.0)
-        process = subprocess.Popen(command)
-        try:
-            process.wait(train_s)
-            assert process.returncode == 0
-            assert digests(tmp_path) == undisturbed
-            for path in (tmp_path / "model").rglob("*"):
-                if path.is_file():
-                    path.unlink()
-            for path in sorted((tmp_path / "model").rglob("*"), reverse=True):
-                path.rmdir()
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+        process = started(resumed, tmp_path)
+        process.join(train_s)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
             kills += 1
-    subprocess.run(command, check=True)
+            continue
+        assert process.exitcode == 0
+        assert digests(tmp_path) == undisturbed
+        for path in (tmp_path / "model").rglob("*"):
+            if path.is_file():
+                path.unlink()
+        for path in sorted((tmp_path / "model").rglob("*"), reverse=True):
+            path.rmdir()
+    ended_well(started(resumed, tmp_path))
     assert digests(tmp_path) == undisturbed
 
 

@@ -74,6 +74,11 @@ def to_the_end(settings: Callable[[], Config], after: int) -> Trained:
             assert listener.count == after
 
 
+def resumed(folder: Path) -> Trained:
+    """A run that goes on with what is there, in a process of its own."""
+    return train(settings(folder), resume=True)
+
+
 def whole_and_stopped(
     folder: Path, after: int, settings: Callable[[Path], Config]
 ) -> tuple[Trained, Trained]:
