@@ -209,3 +209,18 @@ def test_a_run_begins_with_another_model(model: Path, tagkit: Program) -> None:
     ended = tagkit("train", *files, *more)
     assert ended.code == 0
     assert re.search(r"best epoch 1, dev F1 (9[0-9]|100)\.", ended.err)
+
+
+def test_a_run_that_early_stopping_ends_says_for_how_long_dev_was_not_better(
+    model: Path, tagkit: Program
+) -> None:
+    files = ["--train", "train.conll", "--dev", "dev.conll", "-o", "waiting", "--threads=1"]
+    # At such a rate all epochs score the same.
+    more = ["--set=train.patience=2", "--set=train.max_epochs=9", "--set=train.lr=1e-9"]
+    ended = tagkit("train", *files, *more, "--init-from", str(model))
+    assert ended.code == 0
+    assert re.search(
+        r"^best epoch 1, dev F1 \d+\.\d\d \(stopped: not better for 2 epochs\)$",
+        ended.err,
+        re.MULTILINE,
+    )
