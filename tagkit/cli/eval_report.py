@@ -133,10 +133,10 @@ def show_report(
         typer.echo(to_json(report.to_dict() | found))
         return
     from tagkit.cli.messages import show_lines
-    from tagkit.cli.reports import confusion_lines
     from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
     from tagkit.evaluation.analysis_text import analysis_lines
     from tagkit.evaluation.conformal_text import set_lines
+    from tagkit.evaluation.confusion_text import confusion_lines
     from tagkit.evaluation.report_text import report_lines
 
     width = width_of(sys.stdout)

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tagkit.cli.terminal import DEFAULT_WIDTH
-from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.language_report import perplexity_text
-from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
+from tagkit.evaluation.report import StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.wording import listed, plural, plural_of, shortened, shown_name, visible
+from tagkit.wording import listed, plural, plural_of, shown_name, visible
 
 if TYPE_CHECKING:  # their modules import torch, or pydantic
     from tagkit.cli.command_times import Measured
@@ -20,74 +18,7 @@ if TYPE_CHECKING:  # their modules import torch, or pydantic
     from tagkit.models.calibration import ModelCalibration
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
-_MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
 _MAX_TEXT = 1000  # characters of a name in metadata.json
-
-
-def confusion_lines(report: Report, width: int = DEFAULT_WIDTH) -> Iterator[str]:
-    """The confusion matrix, or, of many classes, the pairs that are confused most often.
-
-    Nothing of a report without classes, and where nothing is confused.
-
-    Args:
-        report: of any task.
-        width: cells of the longest line.
-    """
-    parts = label_reports(report).values()
-    classes = next((each for each in parts if isinstance(each, ClassReport)), None)
-    if classes is None or not classes.confused():
-        return
-    predicted = {label for row in classes.confusion.values() for label in row}
-    labels = sorted(predicted | classes.confusion.keys())
-    counts = [
-        [classes.confusion.get(gold, {}).get(other, 0) for other in labels] for gold in labels
-    ]
-    names = [label_cell(label) for label in labels]
-    yield ""
-    if len(labels) <= _MAX_CLASSES and (lines := _matrix(names, counts, width)):
-        yield from lines
-        return
-    yield "confused most often"
-    yield ""
-    pairs = [
-        (label_cell(gold), label_cell(other), f"{count:,}")
-        for gold, other, count in classes.confused()[:_MAX_CLASSES]
-    ]
-    room = (width - len("  ") * 2 - max(len("texts"), *(len(pair[2]) for pair in pairs))) // 2
-    rows = [("gold", "predicted", "texts")]
-    rows += [(shortened(gold, room), shortened(other, room), count) for gold, other, count in pairs]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for gold, other, count in rows:
-        yield f"{gold:<{widths[0]}}  {other:<{widths[1]}}  {count:>{widths[2]}}"
-
-
-def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -> list[str]:
-    """A row for each gold class and a column for each predicted one; empty if it is too wide.
-
-    The columns have the names of the classes where the width suffices, else their numbers, and the
-    rows, which have both, are the legend.
-    """
-    corner = "gold \\ predicted"
-    cells = [[f"{count:,}" for count in row] for row in counts]
-    numbers = [str(number) for number in range(1, len(names) + 1)]
-    for heads in (names, numbers):
-        rows = [*names] if heads is names else _numbered(names)
-        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-        room = width - sum(len("  ") + each for each in widths)
-        if room < (max(len(corner), *map(len, rows)) if heads is names else len(corner)):
-            continue
-        first = max(len(corner), min(room, max(map(len, rows))))
-        lines = []
-        for name, row in zip([corner, *rows], [heads, *cells], strict=True):
-            right = "".join(f"  {cell:>{each}}" for cell, each in zip(row, widths, strict=True))
-            lines.append(f"{shortened(name, first):<{first}}{right}")
-        return lines
-    return []
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    digits = len(str(len(names)))
-    return [f"{number:>{digits}} {name}" for number, name in enumerate(names, 1)]
 
 
 def measured_lines(measured: "Measured") -> Iterator[str]:

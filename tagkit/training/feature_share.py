@@ -30,7 +30,7 @@ def score_dev(run: Run) -> Annotated:
     if not crf.is_fitted:
         # With a single tag there is nothing to weigh, however long the search is.
         was_cut = run.budget.is_limited and len(crf.transitions) > 1
-        why = ": the time limit was too short to find them" if was_cut else ""
+        why = ", for the time limit was too short to find them" if was_cut else ""
         run.listener.on_note(f"a CRF of word features counts nothing: it has no weights{why}")
         return _annotated(run)
     found = []
@@ -59,7 +59,7 @@ def _note(criterion: Criterion, share: float, together: float, alone: float) -> 
         )
     note = f"a CRF of word features counts {100 * share:.0f} % beside the network: on dev {with_it}"
     if with_it == without:
-        return f"{note} with it and without"
+        return f"{note} with it and without it"
     if alone > together:
         return f"{note}, and {without} without it, which dev is too small to tell from chance"
     return f"{note}, and {without} without it"

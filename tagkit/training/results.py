@@ -9,6 +9,7 @@ report.json            the same as JSON, by split
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tagkit.evaluation.confusion_text import confusion_lines
 from tagkit.evaluation.report_text import report_lines
 from tagkit.inference.predicted import gold_text, predicted_text
 from tagkit.inference.predictor import Predictor
@@ -17,6 +18,8 @@ from tagkit.storage import encoded
 from tagkit.text.json_text import to_json
 from tagkit.training.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.wording import visible
+
+_WIDTH = 80  # of a confusion matrix in a file
 
 
 def scores_of(dev: Annotated, test: Annotated | None) -> dict[str, Any]:
@@ -69,3 +72,4 @@ def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
             yield visible(f"{name}: {each.split.path}")
             yield ""
             yield from map(visible, report_lines(each.report))
+            yield from map(visible, confusion_lines(each.report, _WIDTH))

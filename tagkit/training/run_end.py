@@ -87,7 +87,7 @@ def finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     examples = len(corpus.train.sentences) if prepared.task.annotates else corpus.train.tokens
     outcome = Outcome(
         tuple(state.epochs), run.criterion.key, dev.report, state.skipped, state.rollbacks,
-        examples, loss_of_guessing(prepared), prepared.config,
+        examples, loss_of_guessing(prepared), prepared.config, ended,
     )  # fmt: skip
     found = diagnose_run(outcome)
     for finding in found:

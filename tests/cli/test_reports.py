@@ -9,8 +9,9 @@ from program import Program
 from random_language_model import context_of
 
 from tagkit.cli.command_times import Measured
-from tagkit.cli.reports import confusion_lines, info_lines, measured_lines
+from tagkit.cli.reports import info_lines, measured_lines
 from tagkit.evaluation.class_report import make_class_report
+from tagkit.evaluation.confusion_text import confusion_lines
 from tagkit.evaluation.report_text import report_lines
 from tagkit.inference.benchmark import Speed
 
@@ -110,7 +111,7 @@ def test_counts_that_fit_no_line_are_listed_as_pairs() -> None:
 
 def test_a_class_that_is_only_predicted_has_a_row_too() -> None:
     report = make_class_report([("a",)] * 2, [("a",), ("b",)], several=False)
-    assert list(confusion_lines(report)) == [
+    assert list(confusion_lines(report, 80)) == [
         "", "gold \\ predicted  a  b", "a                 1  1", "b                 0  0",
     ]  # fmt: skip
 

@@ -71,9 +71,11 @@ def run_of(
          "it, which dev is too small to tell from chance"),
         # Equal: nothing speaks against it.
         ((0.6, 0.6, 0.6, 0.6), 0.5,
-         "a CRF of word features counts 50 % beside the network: on dev 60.00 with it and without"),
+         "a CRF of word features counts 50 % beside the network: on dev 60.00 with it and without "
+         "it"),
         ((0.0, 0.0, 0.0, 0.0), 0.5,
-         "a CRF of word features counts 50 % beside the network: on dev 0.00 with it and without"),
+         "a CRF of word features counts 50 % beside the network: on dev 0.00 with it and without "
+         "it"),
     ],
 )  # fmt: skip
 def test_the_share_that_is_best_on_dev_stays_and_the_note_says_what_it_brought(
@@ -119,9 +121,11 @@ def test_where_the_loss_ranks_epochs_it_stays_the_score_of_the_best(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("limited", "note"),
-    [(False, "it has no weights"), (True, "it has no weights: the time limit was too short to find "
-                                          "them")],
-)  # fmt: skip
+    [
+        (False, "it has no weights"),
+        (True, "it has no weights, for the time limit was too short to find them"),
+    ],
+)
 def test_a_crf_without_weights_counts_nothing(
     monkeypatch: pytest.MonkeyPatch, limited: bool, note: str
 ) -> None:

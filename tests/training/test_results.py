@@ -186,6 +186,19 @@ def test_of_texts_that_were_split_off_the_gold_classes_are_beside_them(
     assert first.startswith("label\ttext\n" if form == "tsv" else '{"')
 
 
+def test_the_report_of_a_classifier_is_what_eval_prints_with_what_is_taken_for_what(
+    tmp_path: Path,
+) -> None:
+    # So weak that it takes some for others.
+    weak = "train.max_epochs=1", "train.lr=0.0001", "head.bag_of_words=0"
+    trained = train(of_task(tmp_path, "classify", *weak))
+    command = ["eval", str(trained.folder), str(tmp_path / "test.tsv")]
+    shown = CliRunner().invoke(app, command).stdout
+    assert "\ngold \\ predicted " in shown
+    text = (trained.folder / "report.txt").read_text("utf-8")
+    assert text.partition(f"test: {tmp_path}/test.tsv\n\n")[2].splitlines() == shown.splitlines()
+
+
 def test_of_texts_of_several_classes_that_were_split_off_some_have_none(tmp_path: Path) -> None:
     config = of_task(tmp_path, "classify", "data.dev_fraction=0.5")
     rows = ['{"text": "hot tea", "labels": ["a", "b"]}', '{"text": "rock", "labels": []}'] * 10

@@ -10,13 +10,15 @@ from tagkit.training.setup import Prepared
 def loss_of_guessing(prepared: Prepared) -> float:
     """Mean loss of a target to which a model gives each answer the same probability, in nats.
 
-    0 where nothing is compared with it: of a language model, a read-out that is solved, and a loss
-    with weights, of which a rare label may have many.
+    0 where nothing is compared with it: of a language model, a read-out that is solved, a loss with
+    weights, of which a rare label may have many, and one with that of a language model beside it.
     """
     config, vocabulary, train = prepared.config, prepared.vocabulary, prepared.corpus.train
     head = config.head
     is_weighted = train.weights or head.label_weights or head.class_weights != "none"
-    if not prepared.task.annotates or is_closed_form(config) or is_weighted:
+    # Beside a language-model loss the sum is that of two models.
+    is_sum = is_weighted or config.train.lm_loss > 0
+    if not prepared.task.annotates or is_closed_form(config) or is_sum:
         return 0.0
     of_tags = _of_one(vocabulary.tags)
     for column in vocabulary.columns:

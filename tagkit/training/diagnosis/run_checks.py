@@ -15,6 +15,7 @@ from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import OUTSIDE
 from tagkit.training.callbacks import Epoch
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
+from tagkit.training.run import Ending
 from tagkit.wording import Message, Setting, listed, plural, quoted, shown_name
 
 _FEW = 5  # with fewer examples in dev, or texts, a score is chance
@@ -56,6 +57,7 @@ class Outcome:
         examples: number of sentences or texts of train, or of units that a language model reads.
         guess: the loss of a model that has learnt nothing, as `loss_of_guessing` gives it.
         config: of the run, resolved.
+        ended: what has ended it.
     """
 
     epochs: Sequence[Epoch]
@@ -66,6 +68,7 @@ class Outcome:
     examples: int
     guess: float
     config: Config
+    ended: Ending
 
 
 def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
@@ -84,10 +87,19 @@ def _single_answer(report: TagReport | ClassReport) -> str | None:
     return answers.pop() if found else None
 
 
-_TRAIN_LONGER: tuple[str | Setting, ...] = (
-    "Train longer (", Setting("train.max_epochs"), "), with smaller batches (",
-    Setting("train.batch_size"), ")",
-)  # fmt: skip
+# What has to be raised for a run to be longer, by what has ended it.
+_LIMITS = {
+    "time": Setting("train.max_minutes"),
+    "patience": Setting("train.patience"),
+    "epochs": Setting("train.max_epochs"),
+}
+
+
+def _train_longer(outcome: Outcome) -> list[str | Setting]:
+    return [
+        "Train longer (", _LIMITS[outcome.ended], "), with smaller batches (",
+        Setting("train.batch_size"), ")",
+    ]  # fmt: skip
 
 
 def _one_answer(outcome: Outcome) -> Iterator[Statement]:
@@ -95,19 +107,20 @@ def _one_answer(outcome: Outcome) -> Iterator[Statement]:
         answer = _single_answer(report)
         if answer is None:
             continue
+        longer = _train_longer(outcome)
         match report.comparison.kind:
             case Kind.SPANS if answer == OUTSIDE:
                 said = "the model predicts O for every token of dev, so that it finds no span"
-                remedy = [*_TRAIN_LONGER, " or with more examples"]
+                remedy = [*longer, " or with more examples"]
             case Kind.SPANS | Kind.TOKENS:
                 said = f"the model predicts the tag {quoted(answer)} for every token of dev"
-                remedy = [*_TRAIN_LONGER, " or with more examples"]
+                remedy = [*longer, " or with more examples"]
             case _ if not answer:
                 said = "the model predicts no class for any text of dev"
-                remedy = [*_TRAIN_LONGER, ", or lower ", Setting("head.threshold")]
+                remedy = [*longer, ", or lower ", Setting("head.threshold")]
             case _:
                 said = f"the model predicts the class {quoted(answer)} for every text of dev"
-                remedy = [*_TRAIN_LONGER, " or with ", Setting("head.class_weights", "balanced")]
+                remedy = [*longer, " or with ", Setting("head.class_weights", "balanced")]
         yield Message(f"{said}: it is of no use as it is"), Message(*remedy)
 
 
@@ -120,7 +133,7 @@ def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
                     "hardly any prediction of the model for dev is right (F1 "
                     f"{100 * report.micro.f1:.2f}): it is of no use as it is"
                 ),
-                Message(*_TRAIN_LONGER, " or with more examples"),
+                Message(*_train_longer(outcome), " or with more examples"),
             )
 
 
@@ -170,6 +183,10 @@ def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
         weights = (
             Setting("head.class_weights", "balanced") if is_class else Setting("head.label_weights")
         )
+        # What is rare is learnt last: a run that time has cut may not have come to it.
+        more: list[str | Setting] = ["Label more examples"]
+        if outcome.ended == "time":
+            more = ["Train longer (", _LIMITS["time"], "), label more examples"]
         measure = "accuracy" if report.comparison.kind in (Kind.CLASS, Kind.TOKENS) else "F1"
         yield (
             Message(
@@ -178,9 +195,8 @@ def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
                 f"{100 * report.micro.f1:.2f}: {listed(found, _MOST_SHOWN)}"
             ),
             Message(
-                "Label more examples, weight the rare ones more (", weights, "), and choose the "
-                "best epoch by a metric that counts each label alike (", Setting("train.metric"),
-                ")",
+                *more, ", weight the rare ones more (", weights, "), and choose the best epoch by "
+                "a metric that counts each label alike (", Setting("train.metric"), ")",
             ),
         )  # fmt: skip
 
@@ -220,7 +236,7 @@ def _against_overfitting(config: Config) -> list[str | Setting]:
     labels = options_of(EmbeddingsConfig)["vectors"].serves(config.task)  # those of texts or words
     # The one that it has: both together are rarely meant.
     locked = fixed(encoder.locked_dropout) > encoder.dropout
-    dropout = Setting("encoder.locked_dropout" if locked else "encoder.dropout")
+    dropout = Setting("encoder.locked_dropout") if locked else Setting("encoder.dropout")
     more = "Label more examples" if labels else "Train on more text"
     raised = dropout, " or ", Setting("train.weight_decay")
     if not labels or config.data.unit != "word" or _begins_pretrained(config):
@@ -289,13 +305,17 @@ def _rise(found: Sequence[_EpochRange]) -> str:
 
 
 def _far_above_guess(found: Sequence[_EpochRange], guess: float) -> str:
-    """How the last loss is above that of guessing; "" if it is not."""
-    if not found or not 0 < _ABOVE_GUESS * guess < found[-1].loss:
-        return ""
-    return (
-        f"the loss of {found[-1]} ({found[-1].loss:.4f}) is far above {guess:.4f}, that of a model "
-        "that finds all answers equally likely"
-    )
+    """How the last or the first loss is above that of guessing; "" if neither is.
+
+    Where it rises within the first epoch, all that follow are lower: a model may recover in part.
+    """
+    for each in (*found[-1:], *found[:1]):
+        if 0 < _ABOVE_GUESS * guess < each.loss:
+            return (
+                f"the loss of {each} ({each.loss:.4f}) is far above {guess:.4f}, that of a model "
+                "that finds all answers equally likely"
+            )
+    return ""
 
 
 def _learning_rate(outcome: Outcome) -> Iterator[Statement]:

@@ -60,9 +60,13 @@ def test_of_one_tag_for_each_token_it_is_the_logarithm_of_their_number(tmp_path:
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("spans", "head.label_weights={PER = 9.0}"), ("one class", "head.class_weights=balanced")],
+    [
+        ("spans", "head.label_weights={PER = 9.0}"),
+        ("one class", "head.class_weights=balanced"),
+        ("spans", "train.lm_loss=0.1"),
+    ],
 )
-def test_nothing_is_compared_with_a_loss_with_weights(
+def test_nothing_is_compared_with_a_loss_with_weights_or_that_of_a_language_model(
     tmp_path: Path, name: str, option: str
 ) -> None:
     assert loss_of_guessing(prepared_by(tmp_path, name, option)) == 0

@@ -15,6 +15,7 @@ from tagkit.evaluation.tag_report import make_tag_report
 from tagkit.training.callbacks import Epoch
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.run_checks import RUN_CHECKS, Outcome, diagnose_run
+from tagkit.training.run import Ending
 
 README = Path(__file__).parents[3] / "README.md"
 SPANS = [["B-PER", "O"], ["B-LOC", "O"]] * 6
@@ -45,8 +46,10 @@ def diagnosed(
     examples: int = 60,
     guess: float = 0.0,
     config: Config = RESOLVED,
+    ended: Ending = "epochs",
 ) -> tuple[Finding, ...]:
-    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks, examples, guess, config))
+    counts = skipped, rollbacks, examples
+    return diagnose_run(Outcome(epochs, metric, dev, *counts, guess, config, ended))
 
 
 def texts(findings: Sequence[Finding]) -> list[tuple[str, str]]:
@@ -400,10 +403,40 @@ def test_a_loss_far_above_that_of_guessing_is_a_learning_rate_too_high() -> None
         )
     ]
     assert diagnosed(steep) == ()  # a loss with which none can be compared
-    assert diagnosed(steep, guess=5.5) == ()  # exactly twice as much
-    # It has come down since, or is that of too few examples.
-    assert diagnosed(history([45.0, 28.0, 4.0], [0.1, 0.2, 0.3]), guess=2.8332) == ()
-    assert diagnosed(steep, guess=2.8332, examples=5) == ()
+    assert diagnosed(steep, guess=22.5) == ()  # exactly twice as much
+    assert diagnosed(steep, guess=2.8332, examples=5) == ()  # of too few examples
+
+
+def test_so_is_one_in_the_first_epoch_though_it_has_come_down_since() -> None:
+    # Where the loss rises within the first epoch, all later ones are below it.
+    recovered = history([9.48, 4.1, 1.32], [0.01, 0.02, 0.05])
+    (finding,) = diagnosed(recovered, guess=2.8332)
+    assert finding.sentence == (
+        "the learning rate is too high: the loss of epoch 1 (9.4800) is far above 2.8332, that of "
+        "a model that finds all answers equally likely"
+    )
+    assert diagnosed(recovered, guess=4.75) == ()
+
+
+@pytest.mark.parametrize(
+    ("ended", "limit"),
+    [("epochs", "max_epochs"), ("patience", "patience"), ("time", "max_minutes")],
+)
+def test_to_train_longer_what_ended_the_run_is_raised(ended: Ending, limit: str) -> None:
+    nothing = of_tags([["O", "O"]] * 12)
+    (finding,) = diagnosed(dev=nothing, ended=ended)
+    assert finding.name == "one-answer"
+    assert str(finding.remedy).startswith(f"Train longer (train.{limit}), with smaller batches (")
+
+
+def test_what_is_rare_may_want_more_time_where_a_limit_ended_the_run() -> None:
+    predicted = of_tags([["B-PER", "O"], ["O", "O"]] * 6)
+    (finding,) = diagnosed(dev=predicted, ended="time")
+    assert str(finding.remedy).startswith(
+        "Train longer (train.max_minutes), label more examples, weight the rare ones more ("
+    )
+    (finding,) = diagnosed(dev=predicted, ended="patience")
+    assert str(finding.remedy).startswith("Label more examples, weight the rare ones more (")
 
 
 @pytest.mark.parametrize(("examples", "size"), [(5, 10), (12, 4), (30, 2), (34, 1), (50, 1)])
