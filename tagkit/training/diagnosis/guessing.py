@@ -16,9 +16,8 @@ def loss_of_guessing(prepared: Prepared) -> float:
     config, vocabulary, train = prepared.config, prepared.vocabulary, prepared.corpus.train
     head = config.head
     is_weighted = train.weights or head.label_weights or head.class_weights != "none"
-    # Beside a language-model loss the sum is that of two models.
-    is_sum = is_weighted or config.train.lm_loss > 0
-    if not prepared.task.annotates or is_closed_form(config) or is_sum:
+    is_sum = config.train.lm_loss > 0
+    if not prepared.task.annotates or is_closed_form(config) or is_weighted or is_sum:
         return 0.0
     of_tags = _of_one(vocabulary.tags)
     for column in vocabulary.columns:
