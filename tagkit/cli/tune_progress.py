@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tagkit.cli.console import ProgressBar, note
-from tagkit.evaluation.criterion import AUTO, rank, score_text
+from tagkit.evaluation.criterion import rank, score_text
 from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
 from tagkit.wording import as_path_argument, plural
 
@@ -16,17 +16,25 @@ class SearchProgress(ProgressBar, TuneListener):
         """`trials`: total number; `metric`: value of `train.metric`, which ranks them."""
         super().__init__("trials", trials)
         self._metric = metric
+        self._measure = "score"  # of trials that fail before their corpora are read
+        self._has_head = False
 
-    def on_start(self) -> None:
-        """The head of the table."""
-        if self._metric != AUTO:
-            note(f"trials are ranked by {self._metric} on dev")
-        note("trial      dev   seconds  options")
+    def on_measure(self, name: str) -> None:
+        """The head of the table, unless rows of failed trials came first."""
+        self._measure = name
+        self._show_head()
+
+    def _show_head(self) -> None:
+        if not self._has_head:
+            note(trial_head(self._measure))
+        self._has_head = True
 
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
         """A row of the table; * if no earlier trial was as good."""
+        self._show_head()
         self._bar.advance(self._task)
-        note(trial_line(trial, self._metric) + ("  *" if is_best else ""), is_best=is_best)
+        row = trial_line(trial, self._measure, self._metric)
+        note(row + ("  *" if is_best else ""), is_best=is_best)
 
     def on_note(self, text: str) -> None:
         """Show it on one line."""
@@ -45,16 +53,23 @@ class SearchProgress(ProgressBar, TuneListener):
         note("")
         note(f"{plural(len(tuned.trials), 'trial')}, the best first:")
         note("")
+        note(trial_head(self._measure))
         for trial in done:
-            note(trial_line(trial, self._metric))
+            note(trial_line(trial, self._measure, self._metric))
         note("")
         note(f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options)")
         note(f"Next: tagkit eval {as_path_argument(tuned.folder)} TEST")
 
 
-def trial_line(trial: Trial, metric: str) -> str:
+def trial_head(measure: str) -> str:
+    """Head of a table of trials, of which `measure` is what their score is called."""
+    return f"trial  {'dev ' + measure:>8}   seconds  options"
+
+
+def trial_line(trial: Trial, measure: str, metric: str) -> str:
     """One row: number, score (a loss as it is, others in percent), seconds, options."""
-    dev = f"{score_text(metric, trial.dev):>7}" if trial.dev is not None else " " * 7
+    score = "" if trial.dev is None else score_text(metric, trial.dev)
+    dev = f"{score:>{max(8, len(measure) + 4)}}"
     # A failed trial has no score, and one that was stopped early that of its last epoch.
     state = "" if trial.state == "done" else f"  ({trial.state})"
     return f"{trial.number:>5}  {dev}  {trial.seconds:>8,.0f}  {_options(trial.values)}{state}"

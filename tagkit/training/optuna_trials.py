@@ -1,5 +1,6 @@
 """What a search exchanges with Optuna: drawn values, reported scores, records of trials."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 from tagkit.config.search_space import Range, Space
 from tagkit.evaluation.criterion import LOSS
 from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.setup import Prepared
 from tagkit.training.trials import STUDY, STUDY_NAME, Trial
 
 # The states in which a trial has ended, and their names for people.
@@ -22,9 +24,14 @@ STATES = {
 class Pruner(Listener):
     """Reports each epoch's score to Optuna, and stops the trial if the pruner says so."""
 
-    def __init__(self, trial: optuna.Trial) -> None:
-        """`trial` is the one that is trained."""
+    def __init__(self, trial: optuna.Trial, on_measure: Callable[[str], None]) -> None:
+        """`trial` is the one that is trained; `on_measure` learns what its scores are called."""
         self.trial = trial
+        self._on_measure = on_measure
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """Pass on what ranks the epochs."""
+        self._on_measure(prepared.criterion.name)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Report the score on dev.

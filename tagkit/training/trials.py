@@ -74,6 +74,12 @@ class TuneListener:
     def on_start(self) -> None:
         """Called once, before the first trial."""
 
+    def on_measure(self, name: str) -> None:
+        """Called once it is known what the score on dev is called, such as "F1".
+
+        That depends on the labels of the corpora: for a new search it is before the first step.
+        """
+
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
         """Called when a trial has ended."""
 

@@ -164,6 +164,8 @@ class _Search:
         self._require_same_search()
         self._requeue_interrupted()
         self.listener.on_start()
+        if measure := self.study.user_attrs.get("measure"):
+            self.listener.on_measure(measure)
         while len(self._ended()) < trials and not self.budget.is_over(0):
             drawn = self._draw()
             if drawn is None:
@@ -275,8 +277,9 @@ class _Search:
         self.run_folder.claim(f"{path.name}/")
         try:
             trained = train(
-                self._config(values, str(path)), Pruner(trial), force=True, stop=self.stop
-            )
+                self._config(values, str(path)), Pruner(trial, self._name_measure), force=True,
+                stop=self.stop,
+            )  # fmt: skip
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except self.failures as error:
@@ -298,6 +301,12 @@ class _Search:
         finally:
             self._discard(trial.number)
         self.listener.on_trial(self._trials()[-1], is_best=False)
+
+    def _name_measure(self, name: str) -> None:
+        """Say what the score on dev is called, once a search."""
+        if "measure" not in self.study.user_attrs:
+            self.study.set_user_attr("measure", name)
+            self.listener.on_measure(name)
 
     def _rank(self, score: float) -> float:
         return rank(self.metric, score)

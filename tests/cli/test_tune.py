@@ -101,3 +101,58 @@ def test_what_is_set_and_searched_is_refused(model: Path, tagkit: Program) -> No
     ended = tagkit("tune", "--train", "train.conll", *options)
     assert ended.code == 2
     assert "every option that is searched by default is set; name others with --search" in ended.err
+
+
+def test_the_head_of_both_tables_names_the_metric(
+    model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    from tagkit.training.trials import Trial, Tuned, TuneListener
+
+    trials = tuple(
+        Trial(number, {"encoder.hidden": hidden}, dev, state, 12.0)
+        for number, hidden, dev, state in (
+            (1, 8, 0.5, "done"), (2, 4, None, "failed"), (3, 16, 0.75, "done")
+        )
+    )  # fmt: skip
+
+    def tuned(config: Config, *_: object, listener: TuneListener, **__: object) -> Tuned:
+        listener.on_start()
+        listener.on_measure("F1 of destination")
+        for trial in trials:
+            listener.on_trial(trial, is_best=trial.number != 2)
+        return Tuned(trials, trials[2], config, Path("search"))
+
+    monkeypatch.setattr("tagkit.training.tuning.tune", tuned)
+    ended = tagkit("tune", "--train", "train.conll", "-o", "search")
+    assert ended.err.splitlines()[:10] == [
+        "trial  dev F1 of destination   seconds  options",
+        "    1                  50.00        12  encoder.hidden=8  *",
+        "    2                               12  encoder.hidden=4  (failed)",
+        "    3                  75.00        12  encoder.hidden=16  *",
+        "",
+        "3 trials, the best first:",
+        "",
+        "trial  dev F1 of destination   seconds  options",
+        "    3                  75.00        12  encoder.hidden=16",
+        "    1                  50.00        12  encoder.hidden=8",
+    ]
+
+
+def test_trials_that_fail_before_there_is_a_metric_have_a_head_too(
+    model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    from tagkit.training.trials import Trial, TuneListener
+
+    def failed(config: Config, *_: object, listener: TuneListener, **__: object) -> None:
+        listener.on_trial(Trial(1, {"encoder.hidden": 8}, None, "failed", 1.0), is_best=False)
+        raise TrainingError("no trial was completed")
+
+    monkeypatch.setattr("tagkit.training.tuning.tune", failed)
+    ended = tagkit("tune", "--train", "train.conll", "-o", "search")
+    assert ended.err.splitlines() == [
+        "trial  dev score   seconds  options",
+        "    1                    1  encoder.hidden=8  (failed)",
+        "error: no trial was completed",
+    ]

@@ -52,6 +52,7 @@ class Recorder(TuneListener):
     def __init__(self, stop_after: int = 10**6) -> None:
         self.trials: list[tuple[Trial, bool]] = []
         self.notes: list[str] = []
+        self.measures: list[str] = []
         self.stop = threading.Event()
         self.stop_after = stop_after
 
@@ -62,6 +63,9 @@ class Recorder(TuneListener):
 
     def on_note(self, text: str) -> None:
         self.notes.append(text)
+
+    def on_measure(self, name: str) -> None:
+        self.measures.append(name)
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +138,8 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
     recorder = Recorder()
     assert tune(config, SPACES, trials=6, listener=recorder).best == tuned.best
     assert recorder.trials == []
+    # Of each command once, of the last one though it has trained nothing.
+    assert again.measures == recorder.measures == ["F1"]
 
 
 @pytest.mark.slow
