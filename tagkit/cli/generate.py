@@ -15,7 +15,7 @@ from tagkit.cli.terminal import is_terminal
 from tagkit.errors import FormatError
 from tagkit.limits import BATCH_SIZE, MAX_UNITS
 from tagkit.text.json_text import to_json
-from tagkit.wording import visible
+from tagkit.wording import LONE_SURROGATE, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.corpus.formats.source import Source
@@ -170,6 +170,9 @@ def generate_command(
         {"--encoding": encoding is not None and prompt_file is None and score is None},
         "is for --prompt-file and --score",
     )
+    if odd := LONE_SURROGATE.search(prompt or ""):  # a byte of the command line that is no UTF-8
+        found = f"the byte 0x{ord(odd[0]) & 0xFF:02x}"
+        raise typer.BadParameter(f"--prompt: expected text in UTF-8, found {found}")
     from tagkit.config import load_config
 
     data = load_config(flags={"data.encoding": encoding}).data

@@ -43,6 +43,7 @@ OPTION_FLAGS = {
 # Those, and the flags of parameters of the library's functions.
 FLAGS = {
     **OPTION_FLAGS,
+    "allow_unknown": "--allow-unknown",
     "beam": "--beam",
     "cache": "--cache",
     "cache_share": "--cache-share",

@@ -158,10 +158,22 @@ def _banned(
     # A model that reads each line by itself has never seen what follows its end.
     if ending.symbol is None and not reader.spans_lines:
         banned.append(reader.end)
-    # A pair has one delimiter.
     if reader.delimiter is not None and reader.delimiter in prompt:
         banned.append(reader.delimiter)
+    if len(set(banned)) == reader.vocabulary_size:  # as where training knew no word
+        raise DataError(
+            Message(
+                "there is nothing to generate: the model knows no unit but the unknown one (",
+                Setting("allow_unknown", True),
+                " generates it)",
+            )
+        )
     return tuple(banned)
+
+
+def _once(reader: LanguageModelReader) -> tuple[int, ...]:
+    """What a text has once at most: a pair its delimiter."""
+    return () if reader.delimiter is None else (reader.delimiter,)
 
 
 def _sample(
@@ -183,6 +195,7 @@ def _sample(
         top_p=options.top_p,
         repetition_penalty=options.repetition_penalty,
         banned=_banned(reader, prompt, ending, options),
+        once=_once(reader),
         unpenalised=(reader.end,),  # or texts of several lines would never end one
     )
     random = RowRandom(options.seed, range(len(rows)))
@@ -250,7 +263,7 @@ def _beam(
     found = beam_search(
         reader.step, start, state, ending, options.max_units,
         beam=options.beam, length_penalty=options.length_penalty,
-        banned=_banned(reader, prompt, ending, options),
+        banned=_banned(reader, prompt, ending, options), once=_once(reader),
     )  # fmt: skip
     for number, hypothesis in enumerate(found[: options.samples]):
         units = hypothesis.units

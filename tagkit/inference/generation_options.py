@@ -112,11 +112,11 @@ def check_options(options: GenerationOptions) -> None:
     Raises:
         DataError: a value, with the name of its option.
     """
-    for name, least in (("max_units", 1), ("top_k", 0)):
-        check_count(name, getattr(options, name), least)
+    check_count(Setting("max_units"), options.max_units)
+    check_count(Setting("top_k"), options.top_k, 0)
     # As many rows are read at once, each with a score for every unit.
-    check_count("samples", options.samples, 1, MAX_SAMPLES)
-    check_count("beam", options.beam, 0, MAX_BEAM)
+    check_count(Setting("samples"), options.samples, 1, MAX_SAMPLES)
+    check_count(Setting("beam"), options.beam, 0, MAX_BEAM)
     for setting, (is_valid, expected) in _NUMBERS.items():
         value = getattr(options, setting.name)
         if not is_number(value) or not is_valid(value):

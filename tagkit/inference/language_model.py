@@ -14,6 +14,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.language_network import Carried, LanguageModel
+from tagkit.models.language_scoring import units_with
 from tagkit.models.text_scoring import units_of
 from tagkit.nn.generation.path_score import NOT_ASKED
 from tagkit.nn.generation.step import State, StepOutput
@@ -41,8 +42,12 @@ class Reader:
         self.counts_prefix = data.loss_on == "all"
         self._cut_by = units_of(vocabulary)
         self.has_halt = isinstance(model.head, HaltingSoftmax)
-        # The unit of the end is its first input, and never comes after another one then.
-        self.banned: tuple[int, ...] = (self.end,) if self.has_halt else ()
+        # No text has a line end within a line, and no pair a tab but for its delimiter.
+        unwanted = units_with(vocabulary, "\n\r" + (DELIMITER if data.pairs else ""))
+        banned = [number for number in unwanted if number != self.delimiter]
+        if self.has_halt:  # the unit of the end is its first input, and never comes after another
+            banned.append(self.end)
+        self.banned = tuple(banned)
 
     def cut(self, text: str) -> list[int]:
         """The units of a text; each line feed in it is the end of a line."""

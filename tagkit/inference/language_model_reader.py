@@ -23,7 +23,7 @@ class LanguageModelReader(Protocol):
         vocabulary_size: number of units.
         end: id of the end of a line, which is also the model's first input.
         unknown: id of the unknown unit.
-        banned: ids that mean nothing in a text, such as padding.
+        banned: ids that no text has, such as padding or a line end within a line.
         has_halt: whether its steps give the probability that the text ends.
         spans_lines: whether it reads on from one line to the next; else each line by itself.
         delimiter: id of the unit between a prefix and its continuation; None where lines are no

@@ -130,10 +130,18 @@ def pair_figures(model: LanguageModel, ids: UnitIds, vocabulary: Vocabulary) -> 
 
 def never_continued(vocabulary: Vocabulary) -> list[int]:
     """Numbers of units that no continuation has: the unknown one, delimiters, line ends."""
-    cut_by = units_of(vocabulary)
-    return [0] + [
+    return [0, *units_with(vocabulary, "\t\n\r")]
+
+
+def units_with(vocabulary: Vocabulary, characters: str) -> list[int]:
+    """Numbers of units whose text has one of these characters, but for the end of a line.
+
+    Byte pairs have units for the bytes that would end a line or its column: no text that is read
+    has them, but any text that is generated could.
+    """
+    cut_by, unwanted = units_of(vocabulary), set(characters)
+    return [
         number
         for number, unit in enumerate(vocabulary.words, 1)
-        # Byte pairs have units for the bytes that would end a line or its column.
-        if unit != END and not {"\t", "\n", "\r"}.isdisjoint(cut_by.join([unit]))
+        if unit != END and not unwanted.isdisjoint(cut_by.join([unit]))
     ]

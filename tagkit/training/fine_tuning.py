@@ -18,6 +18,7 @@ from torch import Tensor
 
 from tagkit.config import TrainConfig, fixed
 from tagkit.models.model import LANGUAGE_MODELS
+from tagkit.wording import plural
 
 
 class FineTuning:
@@ -103,5 +104,6 @@ class FineTuning:
         if others:
             return f"epoch {epoch} trains {lowest} too"
         last, whole = fixed(self.settings.max_epochs), self.frozen_epochs + 1
-        late = f"; all layers only from epoch {whole} on, after the last of {last}"
+        few = plural(last, "epoch")
+        late = f"; all layers would be trained from epoch {whole} on, but the run has {few}"
         return f"epoch {epoch} trains the {lowest} alone" + (late if whole > last else "")

@@ -195,6 +195,8 @@ def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
         ("--repetition-penalty -1",
          "--repetition-penalty: expected a finite number above 0, found -1.0"),
         ("--temperature inf", "--temperature: expected a finite number, at least 0, found inf"),
+        ("--beam 1001", "--beam: expected at most 1,000, found 1001"),
+        ("--samples 10001", "--samples: expected at most 10,000, found 10001"),
         ("--beam 2 --samples 3",
          "--samples: a beam of 2 finds at most 2 texts, not 3; give a larger --beam"),
         ("--end halt",
@@ -218,3 +220,11 @@ def test_a_terminal_gets_no_control_characters_and_a_pipe_the_text_as_it_is(
     monkeypatch.setattr("tagkit.cli.generate.is_terminal", lambda stream: True)
     ended = tagkit("generate", "m", "--beam", "3", "--length-penalty", "0")
     assert ended.out == "\\x1b[2Ja\tb\n"
+
+
+def test_a_prompt_that_is_not_utf_8_is_refused_before_a_model_is_loaded(tagkit: Program) -> None:
+    # Python reads a byte of the command line that is no UTF-8 as half of a surrogate pair.
+    ended = tagkit("generate", "none", "--prompt", "a\udcff")
+    assert (ended.code, ended.out) == (2, "")
+    expected = "--prompt: expected text in UTF-8, found the byte 0xff"
+    assert " ".join(ended.err.split()).endswith(expected)

@@ -119,6 +119,22 @@ def test_unknown_and_padding_are_never_generated_unless_asked() -> None:
     assert "<unk>" not in generated(reader, beam=3, max_units=3)[0].text
 
 
+@pytest.mark.parametrize("search", [{}, {"greedy": True}, {"beam": 2}])
+def test_a_model_without_any_unit_to_write_says_so(search: dict[str, Any]) -> None:
+    reader = ToyReader()
+    reader.banned = tuple({*range(reader.vocabulary_size)} - {UNKNOWN, END})
+    assert generated(reader, **search)[0].text == ""  # the end of a line is left
+    reader.banned += (END,)
+    with pytest.raises(DataError) as caught:
+        generated(reader, end="length", **search)
+    assert str(caught.value) == (
+        "there is nothing to generate: the model knows no unit but the unknown one "
+        "(allow_unknown=True generates it)"
+    )
+    (text,) = generated(reader, end="length", max_units=2, allow_unknown=True, **search)
+    assert text.text == "<unk> <unk>"
+
+
 def test_a_beam_gives_its_best_texts_and_all_are_different() -> None:
     reader = ToyReader()
     found = generated(reader, "the", beam=8, samples=4, length_penalty=0)
@@ -252,8 +268,10 @@ def test_what_continues_a_prefix_has_no_second_tab() -> None:
         texts = [each.text for each in generated(reader, "ab", **options)]
         assert "cb" in texts
         assert not any("\t" in text for text in texts)
-    reader.counts_prefix = True  # a whole pair needs one
-    assert any("\t" in each.text for each in generated(reader, "ab", samples=50, seed=1))
+    reader.counts_prefix = True  # a whole pair needs one, and only one
+    for options in ({"samples": 50, "seed": 1}, {"beam": 20, "samples": 20}):
+        counts = [each.text.count("\t") for each in generated(reader, "ab", **options)]
+        assert max(counts) == 1
 
 
 def test_perplexity_of_what_is_impossible_is_infinite() -> None:

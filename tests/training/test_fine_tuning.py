@@ -48,7 +48,8 @@ def test_the_notes_say_when_each_group_is_trained() -> None:
     ]  # fmt: skip
     short, _ = tuning(unfreeze=2, max_epochs=4)
     assert short.note(1) == (
-        "epoch 1 trains the head alone; all layers only from epoch 5 on, after the last of 4"
+        "epoch 1 trains the head alone; all layers would be trained from epoch 5 on, but the run "
+        "has 4 epochs"
     )
     assert not any(tuning()[0].note(epoch) for epoch in range(1, 5))
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tagkit.nn.generation.choice import ban
+from tagkit.nn.generation.choice import ban, ban_where
 from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.generate import Ending, ended_by, halt_probs_of
 from tagkit.nn.generation.step import State, Step, select_rows
@@ -56,6 +56,7 @@ def beam_search(
     beam: int,
     length_penalty: float,
     banned: tuple[int, ...],
+    once: tuple[int, ...] = (),
 ) -> list[Hypothesis]:
     """At most `beam` different sequences, the best first.
 
@@ -68,6 +69,7 @@ def beam_search(
         beam: number of hypotheses.
         length_penalty: power of the length that log probabilities are divided by.
         banned: ids that are never chosen.
+        once: ids that a sequence has once at most.
     """
     finished: list[Hypothesis] = []
     # Of each hypothesis in the beam, in the order of the rows: units, log probability, last unit.
@@ -78,6 +80,8 @@ def beam_search(
     for number in range(1, length + 1):
         output = step(ids, state)
         grown = ban(output.log_probs.double(), banned)  # (hypotheses, vocabulary)
+        again = [[unit in path for unit in once] for path in paths]
+        grown = ban_where(grown, once, torch.tensor(again, device=start.device))
         vocabulary = grown.shape[1]
         if ending.by_halt:
             # One more column, with the id `vocabulary`: to halt before another unit. To halt then

@@ -51,6 +51,21 @@ def ban(scores: Tensor, ids: Sequence[int]) -> Tensor:
     return scores.index_fill(1, torch.tensor(ids, device=scores.device), -torch.inf)
 
 
+def ban_where(scores: Tensor, ids: Sequence[int], where: Tensor) -> Tensor:
+    """Scores of which those of some units are minus infinity in some rows.
+
+    Args:
+        scores: (rows, vocabulary).
+        ids: of these units.
+        where: (rows, ids) bool.
+    """
+    if not ids:
+        return scores
+    columns = torch.tensor(ids, device=scores.device)
+    # Of these units alone, and not of the whole vocabulary; the caller's scores stay as they are.
+    return scores.index_copy(1, columns, scores[:, columns].masked_fill(where, -torch.inf))
+
+
 def apply_temperature(scores: Tensor, temperature: float) -> Tensor:
     """Scores, (rows, vocabulary), divided by a temperature.
 
@@ -125,6 +140,7 @@ class Choice:
         top_p: mass that is kept, above 0; 1 for all.
         repetition_penalty: above 0; 1 for none.
         banned: ids that are never chosen.
+        once: ids that are not chosen again.
         unpenalised: ids that may be repeated without a penalty.
     """
 
@@ -134,6 +150,7 @@ class Choice:
     top_p: float
     repetition_penalty: float
     banned: tuple[int, ...]
+    once: tuple[int, ...] = ()
     unpenalised: tuple[int, ...]
 
     def change(self, log_probs: Tensor, seen: Tensor) -> Tensor:
@@ -143,12 +160,13 @@ class Choice:
             log_probs: (rows, vocabulary).
             seen: (rows, vocabulary) bool, whether a unit is in the row already.
         """
-        scores = log_probs.double()
+        scores, again = log_probs.double(), seen
         if self.repetition_penalty != 1:
             # A copy. Of no ids the type of the tensor is not known, hence `long`.
             seen = seen.index_fill(1, torch.tensor(self.unpenalised, device=seen.device).long(), 0)
             scores = penalise_repetition(scores, seen, self.repetition_penalty)
         scores = ban(scores, self.banned)
+        scores = ban_where(scores, self.once, again[:, list(self.once)])
         scores = apply_temperature(scores, self.temperature)
         return keep_top_p(keep_top_k(scores, self.top_k), self.top_p)
 

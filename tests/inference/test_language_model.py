@@ -1,0 +1,59 @@
+"""Which units of a trained language model a text can have."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tagkit.config import load_config
+from tagkit.corpus.text_lines import TextLines
+from tagkit.corpus.unit_lines import UnitLines
+from tagkit.inference.generation import generate_texts
+from tagkit.inference.generation_options import GenerationOptions
+from tagkit.inference.language_model import Reader
+from tagkit.models.language_model import LanguageTask
+from tagkit.text.byte_pairs import BytePairs
+from tagkit.text.pairs import DELIMITER, PairUnits
+
+pytest.importorskip("tokenizers")
+
+
+def indifferent(folder: Path, *options: str) -> Reader:
+    """A model of byte pairs that holds all units for equally probable."""
+    given = ["data.unit=bpe", "encoder.hidden=4", "embeddings.word_dim=4", "data.context=line",
+             "encoder.bidirectional=false"]  # fmt: skip
+    config = load_config(None, [*given, *options], {"task": "language-model"})
+    path = folder / "a.txt"
+    path.write_text("a\tb\n")
+    units = BytePairs((("a", "b"),))
+    text = UnitLines(TextLines(str(path)), PairUnits(units) if config.data.pairs else units)
+    task = LanguageTask()
+    vocabulary = task.vocabulary(config, text)
+    model = task.build(config, vocabulary, None)
+    for weights in model.parameters():
+        torch.nn.init.zeros_(weights)
+    return Reader(model, vocabulary, config.data)
+
+
+@pytest.mark.parametrize("search", [{"samples": 100}, {"beam": 100, "samples": 100}])
+def test_a_text_of_byte_pairs_has_no_line_end_within(
+    tmp_path: Path, search: dict[str, int]
+) -> None:
+    reader = indifferent(tmp_path)
+    texts = generate_texts(reader, "", GenerationOptions(max_units=40, **search))
+    assert len(texts) == 100
+    assert not any("\n" in each.text or "\r" in each.text for each in texts)
+    if "beam" not in search:  # plain text may have tabs, and these samples do
+        assert any("\t" in each.text for each in texts)
+
+
+@pytest.mark.parametrize("search", [{"samples": 100}, {"beam": 100, "samples": 100}])
+def test_a_pair_of_byte_pairs_has_one_tab(tmp_path: Path, search: dict[str, int]) -> None:
+    reader = indifferent(tmp_path, "data.pairs=true")
+    options = GenerationOptions(max_units=40, end="length", **search)
+    for prompt, most in (("", 1), ("ab" + DELIMITER, 0)):
+        texts = generate_texts(reader, prompt, options)
+        assert len(texts) == 100
+        assert all(each.text.count("\t") <= most for each in texts)
+        if "beam" not in search:
+            assert any("\t" in each.text for each in texts) == bool(most)
