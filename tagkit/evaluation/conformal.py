@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from tagkit.errors import DataError
 from tagkit.text.json_text import Record
-from tagkit.wording import Message, Setting, clipped, plural
+from tagkit.wording import Message, Setting, clipped
 
 LIMIT = 100  # members of a set of tag sequences
 # Thresholds are kept for the coverages 0.5, 0.505, ..., 0.99, as whole numbers of these steps.
@@ -111,12 +111,12 @@ class SetCalibration(Record):
         if self.count < needed:
             raise DataError(
                 Message(setting, f": needs a calibration corpus of at least "
-                        f"{plural(needed, 'sentence')}, found one of {self.count:,}: calibrate "
-                        "the model with more")
+                        f"{needed:,} sentences or texts, found one of {self.count:,}: "
+                        "calibrate the model with more")
             )  # fmt: skip
         lower = f"expected at most {self.most:g}" if self.thresholds else "no coverage is possible"
         raise DataError(
-            Message(setting, f": only {self.found:,} of {plural(self.count, 'sentence')} of the "
+            Message(setting, f": only {self.found:,} of {self.count:,} sentences or texts of the "
                     f"calibration corpus have the right answer among the {self.limit} most "
                     f"probable: {lower}")
         )  # fmt: skip

@@ -86,7 +86,8 @@ def _run_lines(systems: Sequence[System], names: Sequence[str], room: int) -> It
         if count == 1:
             yield f"{name}: one run says nothing about other seeds; only sentences are allowed for"
         elif count < _FEW:
-            yield f"{name}: {count} runs say little about other seeds, which widens its intervals"
+            wider = ", which widens its intervals" if system.spread.seeds else ""
+            yield f"{name}: {count} runs say little about other seeds{wider}"
 
 
 def _type_lines(systems: Sequence[System], names: Sequence[str], room: int) -> Iterator[str]:

@@ -241,8 +241,8 @@ def test_sets_are_predicted_and_evaluated_with_a_calibrated_model(
         (["--coverage", "0.8"], "error: the sets of --coverage need --format jsonl: "
                                 "other formats hold one answer for each sentence\n"),
         (["--coverage", "0.97", "--format", "jsonl"],
-         "error: --coverage 0.97: needs a calibration corpus of at least 33 sentences, found one "
-         "of 20: calibrate the model with more\n"),
+         "error: --coverage 0.97: needs a calibration corpus of at least 33 sentences or texts, "
+         "found one of 20: calibrate the model with more\n"),
         (["--coverage", "1", "--format", "jsonl"],
          "error: --coverage: expected a number from 0.5 to 0.99, found 1.0\n"),
         (["--coverage", "0.8", "--min-confidence", "0.5", "--format", "jsonl"],

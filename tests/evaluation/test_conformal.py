@@ -132,10 +132,9 @@ def test_a_corpus_of_the_sentences_needed_suffices_and_one_fewer_does_not(
     assert 0 <= calibrate_sets([right] * needed, 2).threshold(coverage) <= 0.9
     with pytest.raises(DataError) as error:
         calibrate_sets([right] * (needed - 1), 2).threshold(coverage)
-    units = "sentence" if needed == 1 else "sentences"
     assert str(error.value) == (
-        f"coverage={coverage:g}: needs a calibration corpus of at least {needed} {units}, found "
-        f"one of {needed - 1}: calibrate the model with more"
+        f"coverage={coverage:g}: needs a calibration corpus of at least {needed} sentences or "
+        f"texts, found one of {needed - 1}: calibrate the model with more"
     )
 
 
@@ -146,8 +145,8 @@ def test_a_coverage_that_the_most_probable_answers_do_not_reach_is_refused() -> 
     with pytest.raises(DataError) as error:
         calibrated.threshold(0.9)
     assert str(error.value) == (
-        "coverage=0.9: only 90 of 100 sentences of the calibration corpus have the right answer "
-        "among the 2 most probable: expected at most 0.89"
+        "coverage=0.9: only 90 of 100 sentences or texts of the calibration corpus have the right "
+        "answer among the 2 most probable: expected at most 0.89"
     )
     with pytest.raises(DataError, match="2 most probable: no coverage is possible"):
         calibrate_sets([nowhere] * 100, 2).threshold(0.9)

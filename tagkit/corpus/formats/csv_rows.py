@@ -44,7 +44,9 @@ def csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            problem = "the row that begins here is not CSV (RFC 4180)"
+            # Of a quote that is not closed others may be a part, and are lost with it.
+            ends = f", and ends in line {rows.line_num}," if rows.line_num > number else ""
+            problem = f"the row that begins here{ends} is not CSV (RFC 4180)"
             reading.refuse(source.name, number, f"{problem}: {_reason(error, separator)}")
             continue
         if number > 1 or not named:

@@ -20,7 +20,7 @@ from tagkit.corpus.formats.pieces import (
 )
 from tagkit.corpus.formats.source import Source
 from tagkit.text.records import Document, joined
-from tagkit.wording import quoted
+from tagkit.wording import plural, quoted
 
 _CLASSES = ("0", "1", "2", "3", "4")
 # The binary task of the paper (SST-2) leaves out neutral sentences and joins the two of each side.
@@ -65,14 +65,16 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
         for label, start, end in nodes if phrases else nodes[:1]:
             if not any(word.strip() for word in words[start:end]):
                 continue  # a phrase of white space alone, in a tree that has words
-            if binary and label not in _BINARY:
+            # Neutral texts have no class of two, and are predicted like all others.
+            if binary and label not in _BINARY and reading.with_tags:
                 neutral += 1
                 continue
-            shown = _BINARY[label] if binary else label
+            shown = _BINARY.get(label, label) if binary else label
             yield _document(words[start:end], shown, source.name, number)
     if neutral:
-        what = "phrases" if phrases else "trees"
-        reading.note(f"{source.name}: {neutral:,} neutral {what} are left out (data.tree_labels)")
+        what = plural(neutral, "neutral phrase" if phrases else "neutral tree")
+        are = "is" if neutral == 1 else "are"
+        reading.note(f"{source.name}: {what} {are} left out (data.tree_labels)")
 
 
 def _document(words: Sequence[str], label: str, source: str, line: int) -> Document:

@@ -120,22 +120,35 @@ def test_a_cell_may_be_longer_than_the_csv_module_allows_by_itself(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "reason"),
+    ("content", "line", "last", "reason"),
     [
         (
             'label,text\nx,"a" b\n',
             2,
+            2,
             "expected a comma or a line end after the quote that closes a cell",
         ),
-        ('label,text\nx,a\ny,"b\nc\n', 3, "a quote is not closed"),
-        ("label,text\nx,a\rb\n", 2, "expected quotes around a cell with a carriage return in it"),
+        ('label,text\nx,a\ny,"b\nc\n', 3, 4, "a quote is not closed"),
+        (
+            'label,text\nx,"a\ny,b\nz,"c" d\n',
+            2,
+            4,
+            "expected a comma or a line end after the quote that closes a cell",
+        ),
+        (
+            "label,text\nx,a\rb\n",
+            2,
+            2,
+            "expected quotes around a cell with a carriage return in it",
+        ),
     ],
 )
-def test_a_row_that_is_no_csv_is_named_by_its_first_line(
-    tmp_path: Path, content: str, line: int, reason: str
+def test_a_row_that_is_no_csv_is_named_by_its_first_line_and_its_last(
+    tmp_path: Path, content: str, line: int, last: int, reason: str
 ) -> None:
     message = refusal(tmp_path / "a", content, read_csv)
-    assert message == f"a:{line}: the row that begins here is not CSV (RFC 4180): {reason}"
+    ends = f", and ends in line {last}," if last > line else ""
+    assert message == f"a:{line}: the row that begins here{ends} is not CSV (RFC 4180): {reason}"
 
 
 def test_bad_rows_are_passed_over_where_somebody_is_told(tmp_path: Path) -> None:

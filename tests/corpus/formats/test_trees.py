@@ -68,13 +68,22 @@ def test_of_two_classes_the_neutral_one_is_left_out_which_is_said(tmp_path: Path
         ("positive", "The Rock shines"),
         ("negative", "a b"),
     ]
-    assert notes == [f"{path}: 1 neutral trees are left out (data.tree_labels)"]
+    assert notes == [f"{path}: 1 neutral tree is left out (data.tree_labels)"]
     notes.clear()
     assert pairs(path, tree_labels="binary", tree_phrases=True, note=notes.append) == [
         ("positive", "The Rock shines"), ("negative", "Rock"), ("positive", "shines"),
         ("negative", "a b"), ("negative", "b"),
     ]  # fmt: skip
     assert notes == [f"{path}: 4 neutral phrases are left out (data.tree_labels)"]
+
+
+def test_neutral_trees_are_predicted_like_all_others(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text(f"{ROCK}\n(2 so)\n(0 (2 a) (1 b))\n", encoding="utf-8")
+    notes: list[str] = []
+    found = pairs(path, tree_labels="binary", note=notes.append, with_tags=False)
+    assert [text for _, text in found] == ["The Rock shines", "so", "a b"]
+    assert notes == []
 
 
 @pytest.mark.parametrize(
