@@ -219,8 +219,38 @@ ANOTHER_OR_FORCE = Message(ANOTHER_FOLDER, ", or replace it with ", FORCE)
 
 
 def shortened(text: str, limit: int) -> str:
-    """A text of at most `limit` characters, without its middle where it is longer."""
-    if len(text) <= limit:
+    """A text of at most `limit` cells of a terminal, without its middle where it is longer."""
+    if cells(text) <= limit:
         return text
     end = max(0, limit - 3) // 3
-    return text[: max(0, limit - 3 - end)] + "..." + (text[-end:] if end else "")
+    last = _beginning(text[::-1], end)[::-1]
+    return _beginning(text, max(0, limit - 3 - end)) + "..." + last
+
+
+def _beginning(text: str, limit: int) -> str:
+    """As much of a text as so many cells hold."""
+    used = 0
+    for place, char in enumerate(text):
+        used += cells(char)
+        if used > limit:
+            return text[:place]
+    return text
+
+
+def cells(text: str) -> int:
+    """Columns of a terminal that a text takes: two for a wide character, none for a combining."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells_of, text))
+
+
+def _cells_of(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """A cell of a table: a text with blanks behind it, or before it, up to so many cells."""
+    blanks = " " * (width - cells(text))
+    return blanks + text if right else text + blanks

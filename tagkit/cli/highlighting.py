@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from tagkit.cli.terminal import cells, has_colours, width_of
+from tagkit.cli.terminal import has_colours, width_of
 from tagkit.inference.highlight import Highlighted, TextPiece, from_line
 from tagkit.text.records import LabelScore
-from tagkit.wording import visible
+from tagkit.wording import cells, visible
 
 # Of a terminal's sixteen; of more labels several share one.
 _PALETTE = (

@@ -5,11 +5,12 @@ A file or a pipe has no width and no colours: its lines stay whole, so that a se
 
 import os
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TextIO
+
+from tagkit.wording import cells
 
 DEFAULT_WIDTH = 80
 _MIN_WIDTH = 20  # below it lines are not wrapped: a word on each line is no better
@@ -48,19 +49,6 @@ def has_colours(stream: TextIO | None) -> bool:
     """Whether a stream is a terminal that may get colours (https://no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return not plain and is_terminal(stream)
-
-
-def cells(text: str) -> int:
-    """Columns of a terminal that a text takes: two for a wide character, none for a combining."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_cells_of, text))
-
-
-def _cells_of(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def wrapped(text: str, width: int | None) -> list[str]:

@@ -13,7 +13,17 @@ from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.training.setup import Prepared
 from tagkit.training.unknown_units import UnknownUnits, unknown_units
-from tagkit.wording import Message, Setting, listed, plural, plural_of, shown_name, visible
+from tagkit.wording import (
+    Message,
+    Setting,
+    cells,
+    listed,
+    padded,
+    plural,
+    plural_of,
+    shown_name,
+    visible,
+)
 
 # Share of units that a language model does not know, above which the perplexity misleads.
 _MANY_UNKNOWN = 0.2
@@ -50,10 +60,10 @@ def start_lines(
         )
         for name, split in found.items()
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     for name, path, sentences, tokens, kinds in rows:
         counts = f"{sentences:>{widths[2]}}  {tokens:>{widths[3]}}"
-        yield f"{name:<6} {path:<{widths[1]}}  {counts}  {kinds}".rstrip()
+        yield f"{name:<6} {padded(path, widths[1])}  {counts}  {kinds}".rstrip()
     yield from _unit_lines(prepared, unknown)
     # A model that only memorised train would miss this share of dev.
     unseen = corpus.unseen_share()

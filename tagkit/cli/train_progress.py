@@ -18,7 +18,9 @@ from tagkit.training.setup import Prepared
 from tagkit.wording import (
     Message,
     as_path_argument,
+    cells,
     label_of,
+    padded,
     plural,
     shortened,
 )
@@ -230,14 +232,14 @@ def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[s
         yield ""
         heads = "       precision          recall              f1  support"
         rows = [shortened(label_cell(each.label), max(12, width - len(heads))) for each in spreads]
-        first = max(map(len, rows))
+        first = max(map(cells, rows))
         yield f"{'':<{first}}{heads}"
         for label, each in zip(rows, spreads, strict=True):
-            cells = "".join(
+            figures = "".join(
                 f"  {100 * mean:>6.2f} ± {100 * deviation:>5.2f}"
                 for mean, deviation in (each.precision, each.recall, each.f1)
             )
-            yield f"{label:<{first}}{cells}  {each.support:>7,}"
+            yield f"{padded(label, first)}{figures}  {each.support:>7,}"
 
 
 def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:

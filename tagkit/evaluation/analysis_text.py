@@ -17,7 +17,7 @@ from tagkit.evaluation.text_table import (
     table,
 )
 from tagkit.text.schemes import Stretch
-from tagkit.wording import plural, shortened, shown_name, visible
+from tagkit.wording import cells, padded, plural, shortened, shown_name, visible
 
 _ROWS = 10  # of a table that could have one for each type
 _CONTEXT = 4  # words on either side of an example
@@ -96,17 +96,17 @@ def _error_lines(errors: ErrorReport, name: str, room: int) -> Iterator[str]:
 
 
 def _confusion_lines(errors: ErrorReport, room: int) -> Iterator[str]:
-    cells = [
+    found = [
         (_type_cell(gold), _type_cell(other), f"{count:,}")
         for gold, other, count in errors.confusion[:_ROWS]
     ]
-    widest = max(len("errors"), *(len(cell[2]) for cell in cells))
+    widest = max(len("errors"), *(len(row[2]) for row in found))
     each = max(len("predicted"), (room - widest - 4) // 2)
-    rows = [("gold", "predicted", "errors"), *cells]
+    rows = [("gold", "predicted", "errors"), *found]
     rows = [(shortened(gold, each), shortened(other, each), count) for gold, other, count in rows]
-    first, second = (max(len(row[index]) for row in rows) for index in (0, 1))
+    first, second = (max(cells(row[index]) for row in rows) for index in (0, 1))
     for gold, other, count in rows:
-        yield f"{gold:<{first}}  {other:<{second}}  {count:>{widest}}"
+        yield f"{padded(gold, first)}  {padded(other, second)}  {count:>{widest}}"
     yield from _left_out(len(errors.confusion))
 
 
@@ -131,7 +131,7 @@ def _example_lines(example: Example, name: str, room: int) -> Iterator[str]:
     for around in range(_CONTEXT, -1, -1):
         window = max(0, start - around), min(len(example.words), end + around)
         shown = {side: marked(example.words, spans, window) for side, spans in sides.items()}
-        if max(map(len, shown.values())) <= room - left:
+        if max(map(cells, shown.values())) <= room - left:
             break
     for side, text in shown.items():
         yield f"    {side:<{left - 6}}  {shortened(text, max(20, room - left))}"

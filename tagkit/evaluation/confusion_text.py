@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.report_text import label_cell
-from tagkit.wording import shortened
+from tagkit.wording import cells, padded, shortened
 
 _MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
 
@@ -42,9 +42,9 @@ def confusion_lines(report: Report, width: int) -> Iterator[str]:
     room = (width - len("  ") * 2 - max(len("texts"), *(len(pair[2]) for pair in pairs))) // 2
     rows = [("gold", "predicted", "texts")]
     rows += [(shortened(gold, room), shortened(other, room), count) for gold, other, count in pairs]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     for gold, other, count in rows:
-        yield f"{gold:<{widths[0]}}  {other:<{widths[1]}}  {count:>{widths[2]}}"
+        yield f"{padded(gold, widths[0])}  {padded(other, widths[1])}  {count:>{widths[2]}}"
 
 
 def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -> list[str]:
@@ -54,19 +54,22 @@ def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -
     rows, which have both, are the legend.
     """
     corner = "gold \\ predicted"
-    cells = [[f"{count:,}" for count in row] for row in counts]
+    numbers_of = [[f"{count:,}" for count in row] for row in counts]
     numbers = [str(number) for number in range(1, len(names) + 1)]
     for heads in (names, numbers):
         rows = [*names] if heads is names else _numbered(names)
-        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+        widths = [max(map(cells, column)) for column in zip(heads, *numbers_of, strict=True)]
         room = width - sum(len("  ") + each for each in widths)
-        if room < (max(len(corner), *map(len, rows)) if heads is names else len(corner)):
+        if room < (max(len(corner), *map(cells, rows)) if heads is names else len(corner)):
             continue
-        first = max(len(corner), min(room, max(map(len, rows))))
+        first = max(len(corner), min(room, max(map(cells, rows))))
         lines = []
-        for name, row in zip([corner, *rows], [heads, *cells], strict=True):
-            right = "".join(f"  {cell:>{each}}" for cell, each in zip(row, widths, strict=True))
-            lines.append(f"{shortened(name, first):<{first}}{right}")
+        for name, row in zip([corner, *rows], [heads, *numbers_of], strict=True):
+            right = "".join(
+                f"  {padded(cell, each, right=True)}"
+                for cell, each in zip(row, widths, strict=True)
+            )
+            lines.append(f"{padded(shortened(name, first), first)}{right}")
         return lines
     return []
 

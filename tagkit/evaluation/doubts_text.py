@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tagkit.evaluation.analysis_text import marked
 from tagkit.evaluation.doubts import Audit, Doubt
 from tagkit.evaluation.report_text import label_cell
-from tagkit.wording import plural, shortened, shown_name, visible
+from tagkit.wording import cells, plural, shortened, shown_name, visible
 
 _WIDTH = 80  # of a file
 _INDENT = " " * 6
@@ -69,7 +69,7 @@ def _label_lines(doubt: Doubt, room: int) -> Iterator[str]:
     for around in range(6, -1, -1):
         window = max(0, start - around), min(len(doubt.words), end + around)
         shown = {name: marked(doubt.words, spans, window) for name, spans in sides.items()}
-        if max(map(len, shown.values())) <= left:
+        if max(map(cells, shown.values())) <= left:
             break
     for name, text in shown.items():
         yield f"{_INDENT}{name:<{_NAME}}{shortened(text, left)}"

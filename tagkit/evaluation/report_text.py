@@ -11,7 +11,7 @@ from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.wording import clipped, listed, plural, shortened, visible
+from tagkit.wording import cells, clipped, listed, padded, plural, shortened, visible
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
 _MAX_LABEL = 60  # characters of a label in a table
@@ -119,12 +119,12 @@ def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:
 def _column_table(columns: Sequence[ColumnReport]) -> Iterator[str]:
     """Accuracy of whole values in each column."""
     names = [label_cell(column.name) for column in columns]
-    first = max(map(len, names))
+    first = max(map(cells, names))
     yield f"{'':<{first}}  accuracy  known words  unknown words  tokens"
     for name, column in zip(names, columns, strict=True):
         unknown = f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-"
         yield (
-            f"{name:<{first}}  {column.accuracy:>8.4f}  {column.known.accuracy:>11.4f}  "
+            f"{padded(name, first)}  {column.accuracy:>8.4f}  {column.known.accuracy:>11.4f}  "
             f"{unknown:>13}  {column.tokens:>6,}"
         )
     total = max((column.unknown.support for column in columns), default=0)
@@ -162,12 +162,12 @@ def _table(
     room = max(_MIN_LABEL, width - len(heads)) if width else _MAX_LABEL
     rows = [(shortened(label_cell(label), room), score) for label, score in types.items()]
     averages = list(means.items())
-    first = max(len(label) for label, _ in (*rows, *averages))
+    first = max(cells(label) for label, _ in (*rows, *averages))
     yield f"{'':<{first}}{heads}"
     for group in (rows, averages):  # a blank line after each
         for label, score in group:
             yield (
-                f"{label:<{first}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
+                f"{padded(label, first)}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
                 f"{score.f1:>6.4f}  {score.support:>7,}"
             )
         yield ""

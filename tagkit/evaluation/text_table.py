@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from tagkit.evaluation.significance import Interval
-from tagkit.wording import shortened
+from tagkit.wording import cells, padded, shortened
 
 WIDTH = 80  # of a file
 _MIN_NAME = 12  # characters of a name, also on a narrow terminal
@@ -24,20 +24,23 @@ def table(
         room: cells of a line.
     """
     lines = [(title, *heads), *rows]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
-    others = sum(width + 2 for width in widths[1:])
-    first = min(widths[0], max(_MIN_NAME, room - others))
+    widths = [max(cells(line[index]) for line in lines) for index in range(len(lines[0]))]
+    right_of = sum(width + 2 for width in widths[1:])
+    first = min(widths[0], max(_MIN_NAME, room - right_of))
     names = {line[0] for line in lines}
     longest = _distinct_length(names, first)
     above = longest > first
     if above:
         longest = _distinct_length(names, max(first, room))
-    for name, *cells in lines:
-        right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
-        if above and len(name) > first:
+    for name, *others in lines:
+        right = "".join(
+            f"  {padded(cell, width, right=True)}"
+            for cell, width in zip(others, widths[1:], strict=True)
+        )
+        if above and cells(name) > first:
             yield shortened(name, longest)
             name = ""
-        yield f"{shortened(name, first):<{first}}{right}".rstrip()
+        yield f"{padded(shortened(name, first), first)}{right}".rstrip()
 
 
 def _distinct_length(names: Collection[str], length: int) -> int:

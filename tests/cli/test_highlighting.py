@@ -18,9 +18,9 @@ from tagkit.cli.highlighting import (
     plain_segments,
     shown_by,
 )
-from tagkit.cli.terminal import cells
 from tagkit.inference.highlight import Highlighted, TextPiece
 from tagkit.text.records import LabelScore
+from tagkit.wording import cells
 
 OSLO = Highlighted(
     (TextPiece("From "), TextPiece("Oslo", "LOC", 0.876), TextPiece(" to\nRome.")),

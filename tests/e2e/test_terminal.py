@@ -13,7 +13,7 @@ from pty_terminal import COLOURS, Terminal, lines_of
 
 from tagkit.cli import console
 from tagkit.cli.main import main
-from tagkit.cli.terminal import cells
+from tagkit.wording import cells
 
 PLACE = "corpora-of-the-third-quarter/as-they-were-delivered"
 Run = Callable[..., tuple[int, str, str]]
