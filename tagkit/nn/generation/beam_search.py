@@ -80,8 +80,10 @@ def beam_search(
     for number in range(1, length + 1):
         output = step(ids, state)
         grown = ban(output.log_probs.double(), banned)  # (hypotheses, vocabulary)
-        again = [[unit in path for unit in once] for path in paths]
-        grown = ban_where(grown, once, torch.tensor(again, device=start.device))
+        if once:
+            again = torch.tensor([[unit in path for unit in once] for path in paths])
+            units = torch.tensor(once, device=start.device)
+            grown = ban_where(grown, units, again.to(start.device))
         vocabulary = grown.shape[1]
         if ending.by_halt:
             # One more column, with the id `vocabulary`: to halt before another unit. To halt then

@@ -51,19 +51,16 @@ def ban(scores: Tensor, ids: Sequence[int]) -> Tensor:
     return scores.index_fill(1, torch.tensor(ids, device=scores.device), -torch.inf)
 
 
-def ban_where(scores: Tensor, ids: Sequence[int], where: Tensor) -> Tensor:
+def ban_where(scores: Tensor, ids: Tensor, where: Tensor) -> Tensor:
     """Scores of which those of some units are minus infinity in some rows.
 
     Args:
         scores: (rows, vocabulary).
-        ids: of these units.
+        ids: (ids,) int64 of these units.
         where: (rows, ids) bool.
     """
-    if not ids:
-        return scores
-    columns = torch.tensor(ids, device=scores.device)
     # Of these units alone, and not of the whole vocabulary; the caller's scores stay as they are.
-    return scores.index_copy(1, columns, scores[:, columns].masked_fill(where, -torch.inf))
+    return scores.index_copy(1, ids, scores[:, ids].masked_fill(where, -torch.inf))
 
 
 def apply_temperature(scores: Tensor, temperature: float) -> Tensor:
@@ -166,7 +163,9 @@ class Choice:
             seen = seen.index_fill(1, torch.tensor(self.unpenalised, device=seen.device).long(), 0)
             scores = penalise_repetition(scores, seen, self.repetition_penalty)
         scores = ban(scores, self.banned)
-        scores = ban_where(scores, self.once, again[:, list(self.once)])
+        if self.once:
+            ids = torch.tensor(self.once, device=seen.device)
+            scores = ban_where(scores, ids, again[:, ids])
         scores = apply_temperature(scores, self.temperature)
         return keep_top_p(keep_top_k(scores, self.top_k), self.top_p)
 
