@@ -157,9 +157,10 @@ def table_head(measure: str, columns: Mapping[str, str]) -> str:
         measure: name of the number that selects the best epoch.
         columns: heads of further metrics, by their names in `Epoch.scores`.
     """
-    added = "".join(f"  dev {head:<4}" for head in columns.values())
+    added = "".join(f"  {padded(f'dev {head}', 8)}" for head in columns.values())
     loss = "" if measure == LOSS else "  dev loss"
-    return f"epoch      loss{loss}  dev {measure:<4}{added}        lr  tokens/s"
+    score = padded(f"dev {measure}", 8)
+    return f"epoch      loss{loss}  {score}{added}        lr  tokens/s"
 
 
 def table_row(
@@ -177,13 +178,13 @@ def table_row(
     star = "  *" if epoch.is_best else ""
     # A run that is resumed may have epochs of a version without the metric.
     added = "".join(
-        f"  {factor * epoch.scores.get(key, 0.0):>{max(8, len(head) + 4)}.2f}"
+        f"  {factor * epoch.scores.get(key, 0.0):>{max(8, cells(head) + 4)}.2f}"
         for key, head in columns.items()
     )
     # Chosen by its loss, an epoch has the loss on dev as its score.
     loss = "-" if epoch.dev_loss is None else f"{epoch.dev_loss:z.4f}"
     loss = "" if measure == LOSS else f"  {loss:>8}"
-    score = f"{score_text(metric, epoch.score):>{max(8, len(measure) + 4)}}"
+    score = f"{score_text(metric, epoch.score):>{max(8, cells(measure) + 4)}}"
     return (
         f"{epoch.number:>5}  {epoch.loss:>z8.4f}{loss}  {score}{added}  "
         f"{epoch.lr:>8.6f}  {epoch.tokens_per_s:>8,.0f}{star}"
@@ -206,18 +207,21 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
         digits.append(2 if is_share else 4)
     yield ""
     # A seed has up to 20 digits (64 bits).
-    yield f"{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
+    widths = [max(9, cells(name)) for name in columns]
+    heads = (padded(*each, right=True) for each in zip(columns, widths, strict=True))
+    yield "  ".join([f"{'seed':>20}", "epoch", *heads])
     for row, score in enumerate(scores):
         figures = [values[row] for values in columns.values()]
         star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
-        yield f"{score.seed:>20}  {score.epoch:>5}{_cells(figures, digits)}{star}"
+        yield f"{score.seed:>20}  {score.epoch:>5}{_figures(figures, widths, digits)}{star}"
     for number, name in enumerate(("mean", "standard deviation")):
         figures = [mean_and_deviation(values)[number] for values in columns.values()]
-        yield f"{name:>20}       {_cells(figures, digits)}"
+        yield f"{name:>20}       {_figures(figures, widths, digits)}"
 
 
-def _cells(figures: Sequence[float], digits: Sequence[int]) -> str:
-    return "".join(f"  {figure:>9.{after}f}" for figure, after in zip(figures, digits, strict=True))
+def _figures(figures: Sequence[float], widths: Sequence[int], digits: Sequence[int]) -> str:
+    found = zip(figures, widths, digits, strict=True)
+    return "".join(f"  {figure:>{width}.{after}f}" for figure, width, after in found)
 
 
 def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[str]:
@@ -248,10 +252,10 @@ def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:
         losses = [epoch.loss for epoch in epochs]
         scores = [scaled(metric, epoch.score) for epoch in epochs]
         first, last = (score_text(metric, epoch.score) for epoch in (epochs[0], epochs[-1]))
-        width = max(8, len(measure))
+        width = max(8, cells(measure))
         yield ""
         yield f"{'loss':<{width}}  {sparkline(losses)}  {losses[0]:z.4f} to {losses[-1]:z.4f}"
-        yield f"{measure:<{width}}  {sparkline(scores)}  {first} to {last}"
+        yield f"{padded(measure, width)}  {sparkline(scores)}  {first} to {last}"
 
 
 def size_text(size: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from tagkit.cli.console import ProgressBar, note
 from tagkit.evaluation.criterion import rank, score_text
 from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
-from tagkit.wording import as_path_argument, plural
+from tagkit.wording import as_path_argument, cells, padded, plural
 
 
 class SearchProgress(ProgressBar, TuneListener):
@@ -63,13 +63,13 @@ class SearchProgress(ProgressBar, TuneListener):
 
 def trial_head(measure: str) -> str:
     """Head of a table of trials, of which `measure` is what their score is called."""
-    return f"trial  {'dev ' + measure:>8}   seconds  options"
+    return f"trial  {padded(f'dev {measure}', 8, right=True)}   seconds  options"
 
 
 def trial_line(trial: Trial, measure: str, metric: str) -> str:
     """One row: number, score (a loss as it is, others in percent), seconds, options."""
     score = "" if trial.dev is None else score_text(metric, trial.dev)
-    dev = f"{score:>{max(8, len(measure) + 4)}}"
+    dev = f"{score:>{max(8, cells(measure) + 4)}}"
     # A failed trial has no score, and one that was stopped early that of its last epoch.
     state = "" if trial.state == "done" else f"  ({trial.state})"
     return f"{trial.number:>5}  {dev}  {trial.seconds:>8,.0f}  {_options(trial.values)}{state}"

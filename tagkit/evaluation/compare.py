@@ -46,7 +46,7 @@ from tagkit.evaluation.tag_tally import score_sentences
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, stretches
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import Message, Setting, listed, quoted
 
 
 def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
@@ -96,9 +96,9 @@ def compare_files(
             kinds.
     """
     if data.tag_columns:
-        listed = Setting("data.tag_column")
+        several = Setting("data.tag_column")
         raise DataError(
-            Message(listed, ": expected one column, as files are compared by one column at a time")
+            Message(several, ": expected one column, as files are compared by one column at a time")
         )
     keep_labels = keep_labels or need_labels(Kind.SPANS, Kind.TOKENS)
     if predicted_file is None:
@@ -169,6 +169,7 @@ def _compare(
                 note(f"{one.name}: its {what} are not scored, as {other.name} {why}")
     if classes:
         _refuse_joined(gold, predicted)
+        _note_other_classes(gold, predicted, note)
     if classes and not tags:
         refuse_options_of_tags(f"{gold.name} holds classes of texts", data, strict)
         return _report_on_classes(*paired_texts(gold, predicted))
@@ -260,6 +261,18 @@ def _report_on_both(
         _report_on_classes(texts, found),
         whole,
     )
+
+
+def _note_other_classes(gold: Labelled, predicted: Labelled, note: Callable[[str], None]) -> None:
+    """Say so where no predicted class is one of gold, which would look like a poor model."""
+    known, found = (
+        {label for item in each.items for label in item.labels} for each in (gold, predicted)
+    )
+    if known and found and not known & found:
+        note(
+            f"{predicted.name}: none of its classes ({listed(sorted(found), 5)}) is one of "
+            f"{gold.name} ({listed(sorted(known), 5)}), so that all of them count as errors"
+        )
 
 
 def _report_on_classes(gold: Sequence[Item], predicted: Sequence[Item]) -> ClassReport:

@@ -54,17 +54,17 @@ def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -
     rows, which have both, are the legend.
     """
     corner = "gold \\ predicted"
-    numbers_of = [[f"{count:,}" for count in row] for row in counts]
+    figures = [[f"{count:,}" for count in row] for row in counts]
     numbers = [str(number) for number in range(1, len(names) + 1)]
     for heads in (names, numbers):
         rows = [*names] if heads is names else _numbered(names)
-        widths = [max(map(cells, column)) for column in zip(heads, *numbers_of, strict=True)]
+        widths = [max(map(cells, column)) for column in zip(heads, *figures, strict=True)]
         room = width - sum(len("  ") + each for each in widths)
         if room < (max(len(corner), *map(cells, rows)) if heads is names else len(corner)):
             continue
         first = max(len(corner), min(room, max(map(cells, rows))))
         lines = []
-        for name, row in zip([corner, *rows], [heads, *numbers_of], strict=True):
+        for name, row in zip([corner, *rows], [heads, *figures], strict=True):
             right = "".join(
                 f"  {padded(cell, each, right=True)}"
                 for cell, each in zip(row, widths, strict=True)

@@ -341,6 +341,21 @@ def test_several_classes_in_one_cell_are_no_class_of_their_own(
     assert compare(one, predicted).accuracy == 1
 
 
+@pytest.mark.parametrize(("found", "noted"), [("DESC:def", True), ("DESC", False), ("HUM", False)])
+def test_predicted_classes_none_of_which_gold_has_are_remarked_on(
+    tmp_path: Path, found: str, noted: bool
+) -> None:
+    gold = write(tmp_path, "gold.tsv", "label\ttext\nHUM\tWho was\nDESC\tWhat is\n")
+    predicted = write(tmp_path, "p.tsv", f"label\ttext\n{found}\tWho was\n{found}\tWhat is\n")
+    notes: list[str] = []
+    compare_files(gold, predicted, data(), None, False, notes.append)
+    expected = (
+        f"{predicted}: none of its classes (DESC:def) is one of {gold} (DESC, HUM), so that all of "
+        "them count as errors"
+    )
+    assert [note for note in notes if "count as errors" in note] == [expected] * noted
+
+
 def test_a_named_column_of_conllu_beside_spans_is_that_of_the_predictions(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold.jsonl", SPANS)
     row = "\t_" * 5

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import tiny
 
-from tagkit.cli.train_progress import curves, size_text, sparkline, table_row
+from tagkit.cli.train_progress import curves, size_text, sparkline, table_head, table_row
 from tagkit.errors import ConfigError
 from tagkit.evaluation.criterion import AUTO, Criterion, find_criterion
 from tagkit.evaluation.metrics import Kind
@@ -16,6 +16,7 @@ from tagkit.training.callbacks import Epoch
 from tagkit.training.plots import write_curves
 from tagkit.training.run_files import FILES
 from tagkit.training.trainer import train
+from tagkit.wording import cells
 
 
 def epoch(number: int, loss: float, score: float, *, best: bool = False) -> Epoch:
@@ -54,6 +55,13 @@ def test_a_loss_that_rounds_to_nothing_has_no_sign() -> None:
     )
     assert "0.0000 to 0.0000" in [*curves([nothing] * 2, "dev F1", AUTO)][1]
     assert "-0.0000" not in "".join(curves([nothing] * 2, "dev F1", AUTO))
+
+
+@pytest.mark.parametrize("measure", ["F1", "accuracy", "F1 of destination", "F1 of 目的地"])
+def test_an_epoch_stands_below_the_head_of_its_table(measure: str) -> None:
+    columns = {"span_f1": "F1", "class_accuracy": "class acc."}
+    row = table_row(EPOCHS[0], measure, AUTO, columns).removesuffix("  *")
+    assert cells(row) == cells(table_head(measure, columns))
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,6 +5,7 @@ import shutil
 import statistics
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tiny
@@ -17,11 +18,13 @@ from tagkit.evaluation.criterion import find_criterion
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.scores import Score
 from tagkit.inference.predictor import load
+from tagkit.models.task_table import task_of
 from tagkit.training.manifest import Manifest
 from tagkit.training.run_files import GOLD, MODEL_FILES, RESULTS
 from tagkit.training.seed_scores import SeedScores, label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds, train_seeds
 from tagkit.training.trainer import train
+from tagkit.wording import cells
 
 SEEDS = (3, 1, 2)
 
@@ -317,6 +320,18 @@ def test_a_label_that_a_seed_does_not_predict_counts_as_nothing() -> None:
     assert spreads[0].precision == pytest.approx((0.7, 0.02**0.5))
     assert spreads[0].recall == pytest.approx((0.5, 0.02**0.5))
     assert spreads[1].f1 == pytest.approx((0.2, 0.08**0.5))
+
+
+@pytest.mark.parametrize("metric", ["F1", "F1 of destination", "F1 of 目的地"])
+def test_scores_of_seeds_stand_below_their_names(metric: str) -> None:
+    predictor: Any = SimpleNamespace(config=load_config(None), task=task_of(load_config(None)))
+    best = SimpleNamespace(predictor=predictor, criterion=SimpleNamespace(key="auto"))
+    found = [SeedScores(seed, 4, 0.5, 0.25, {}) for seed in (1, 2)]
+    _, *lines = seed_lines(SimpleNamespace(scores=found, best=best), metric)  # type: ignore[arg-type]
+    assert {cells(line.removesuffix("  *")) for line in lines} == {cells(lines[0])}
+    for line in lines[1:3]:  # each number ends where its name does
+        column = cells(line[: line.index("50.00")]) + len("50.00")
+        assert column == cells(lines[0][: lines[0].index(metric)] + metric)
 
 
 @pytest.mark.parametrize(

@@ -157,15 +157,16 @@ class Choice:
             log_probs: (rows, vocabulary).
             seen: (rows, vocabulary) bool, whether a unit is in the row already.
         """
-        scores, again = log_probs.double(), seen
+        scores = log_probs.double()
         if self.repetition_penalty != 1:
-            # A copy. Of no ids the type of the tensor is not known, hence `long`.
-            seen = seen.index_fill(1, torch.tensor(self.unpenalised, device=seen.device).long(), 0)
-            scores = penalise_repetition(scores, seen, self.repetition_penalty)
+            # Of no ids the type of the tensor is not known, hence `long`.
+            free = torch.tensor(self.unpenalised, device=seen.device).long()
+            repeated = seen.index_fill(1, free, 0)
+            scores = penalise_repetition(scores, repeated, self.repetition_penalty)
         scores = ban(scores, self.banned)
         if self.once:
             ids = torch.tensor(self.once, device=seen.device)
-            scores = ban_where(scores, ids, again[:, ids])
+            scores = ban_where(scores, ids, seen[:, ids])
         scores = apply_temperature(scores, self.temperature)
         return keep_top_p(keep_top_k(scores, self.top_k), self.top_p)
 
