@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tagkit.cli import messages
 from tagkit.errors import DataError
-from tagkit.wording import clipped, message_line
+from tagkit.wording import clipped, message_line, quoted
 
 # Phrases of the library that checks the options' values, and what they mean.
 _PHRASES = (
@@ -169,8 +169,18 @@ def _quoting_safely() -> Iterator[None]:
         message = getattr(error, "message", None)
         # Without a command the message is the help, which has lines.
         if isinstance(message, str) and type(error).__name__ != "NoArgsIsHelpError":
-            error.message = message_line(_in_our_words(message))  # type: ignore[attr-defined]
+            said = f"{_in_our_words(message)}{_found(error)}"
+            error.message = message_line(said)  # type: ignore[attr-defined]
         raise
+
+
+def _found(error: Exception) -> str:
+    """', found 'x'' of the value of an option that is refused; empty for other errors."""
+    # The finding of the library that checks the values (pydantic), which typer leaves out.
+    details = getattr(error.__cause__, "errors", None)
+    if details is None or not (found := details()):
+        return ""
+    return f", found {quoted(str(found[0]['input']))}" if found[0]["type"] != "value_error" else ""
 
 
 def _in_our_words(message: str) -> str:

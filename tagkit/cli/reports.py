@@ -23,18 +23,18 @@ _MAX_TEXT = 1000  # characters of a name in metadata.json
 
 def measured_lines(measured: "Measured") -> Iterator[str]:
     """The figures of a benchmark."""
-    sizes = "".join(f"{f'batch {size}':>12}" for size in measured.speeds[0].tokens_per_s)
-    yield f"{'':<10}  score  change{sizes}     p50     p95     p99"
+    sizes = "".join(f"{f'batch {size}':>11}" for size in measured.speeds[0].tokens_per_s)
+    yield f"{'':<10}  score  change{sizes}    p50    p95    p99"
     # The first row has all bits of the weights; `change` is what the others lose in score.
     first = measured.speeds[0].score
     for speed in measured.speeds:
         # Columns as wide as their heads above.
-        rates = "".join(f"{rate:>12,.0f}" for rate in speed.tokens_per_s.values())
-        waits = "".join(f"{wait:>8.2f}" for wait in speed.latency_ms)
+        rates = "".join(f"{rate:>11,.0f}" for rate in speed.tokens_per_s.values())
+        waits = "".join(f"{wait:>7.2f}" for wait in speed.latency_ms)
         change = 100 * (speed.score - first)
         yield f"{speed.precision:<10}{100 * speed.score:>7.2f}{change:>+8.2f}{rates}{waits}"
     yield ""
-    yield "tokens per second by sentences per batch; milliseconds for one sentence by itself"
+    yield "tokens per second by sentences per batch; milliseconds for a sentence alone"
     yield f"corpus     {plural(measured.sentences, 'sentence')}, {plural(measured.tokens, 'token')}"
     yield f"threads    {measured.threads}"
     if measured.startup_s is not None:

@@ -63,6 +63,8 @@ def _explain(name: str, errors: Sequence[ErrorDetails]) -> list[str]:
             wanted = wanted[0].lower() + wanted[1:]
             wanted = wanted.removeprefix("input should be ").removeprefix("expected ")
             wanted = _EXPECTED.get(details["type"], wanted)
+            if details["type"] == "tuple_type" and isinstance(details["input"], int | str):
+                wanted = f"a list, such as [{shown(details['input'])}]"
             found = f"{name}{_key_of(name, details)} = {shown(details['input'])}"
             expected.setdefault(found, []).append(wanted)
     return [

@@ -88,7 +88,9 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
                 raise ValueError(unknown_option(name))
             # Paths, limits of time and the like: see Option.tune.
             if name not in tunable_options(Config):
-                raise ValueError(f"{name} makes no model better or worse; it cannot be searched")
+                raise ValueError(
+                    f"{name} cannot be searched: it does not say how a model is built or trained"
+                )
             if name in spaces:
                 raise ValueError(f"{name} is named twice; give all of its values at once")
             spaces[name] = _parse(values)

@@ -91,12 +91,15 @@ def convert_corpus(
     if scheme and found.format.holds in ("classes", "text"):
         holds = f"{source.name}: holds {found.format.about} (read as {found.format.name}): "
         raise DataError(Message(holds, Setting("scheme"), " is for tags of spans"))
+    target = choose_target(found.format)
+    if found.format is FORMATS["trec"]:
+        data = _fine_where_needed(data, target, source.name, note)
     # A corpus is read as complete as its format allows: the target decides what is left out.
     reading = Reading(data, all_features=True, with_text=True, with_extra=True, note=note)
     job = Job(
         source=source,
         format=found.format,
-        target=choose_target(found.format),
+        target=target,
         scheme=scheme,
         single=single,
         reading=settled(reading, found.format),
@@ -104,6 +107,18 @@ def convert_corpus(
     converted = Converted(source.name, job.format, job.target, iter(()))
     converted.pieces = _pieces(job, converted)
     return converted
+
+
+def _fine_where_needed(
+    data: DataConfig, target: Format, source: str, note: Callable[[str], None]
+) -> DataConfig:
+    """How TREC is read: with the fine classes where it is written again, which needs them."""
+    if target is FORMATS["trec"]:
+        return data.model_copy(update={"label_level": "fine"})
+    if data.label_level == "coarse" and target.holds != "text":
+        fine = Setting("data.label_level", "fine")
+        note(Message(f"{source}: of each label the coarse class is taken; ", fine, " takes both"))
+    return data
 
 
 def convert_records(

@@ -22,10 +22,19 @@ def seed_models(path: Path) -> list[Path]:
     Raises:
         BundleError: the table cannot be read, or is none of seeds.
     """
+    return [path / seed_folder(seed) for seed in seeds_of(path)] or [path]
+
+
+def seeds_of(path: Path) -> list[int]:
+    """The seeds of a folder's table, in its order; none of a folder without one.
+
+    Raises:
+        BundleError: the table cannot be read, or is none of seeds.
+    """
     summary = path / SUMMARY
     try:
         if not summary.is_file():
-            return [path]
+            return []
         if summary.stat().st_size > _MAX_BYTES:
             raise BundleError(f"{summary}: expected at most {_MAX_BYTES:,} bytes")
         seeds = [int(row["seed"]) for row in from_json(summary.read_bytes())]
@@ -38,4 +47,4 @@ def seed_models(path: Path) -> list[Path]:
             f"{summary}: expected the scores of several seeds, as training writes them, found "
             "something else"
         )
-    return [path / seed_folder(seed) for seed in seeds]
+    return seeds

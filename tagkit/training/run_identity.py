@@ -143,7 +143,9 @@ def refuse_replaced(config: Config, *, resume: bool) -> None:
     for option, named in paths:
         for path in named:
             if path and not is_pipe(path) and _is_inside(Path(path), output):
-                problem = f"{path} lies in {output}, which is replaced; name another ("
+                same = os.path.realpath(path) == os.path.realpath(output)
+                where = "is the output too" if same else f"lies in {output}, which is replaced"
+                problem = f"{path} {where}; name another ("
                 raise ConfigError(option, [Message(problem, OUTPUT, ")")])
 
 

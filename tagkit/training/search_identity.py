@@ -28,6 +28,7 @@ from tagkit.errors import (
 from tagkit.training.launcher import is_alone
 from tagkit.training.run_identity import differences, output_folder, refuse_unreadable
 from tagkit.training.trials import STUDY
+from tagkit.wording import listed
 
 # The parts of a record, and what they are called.
 _PARTS = {"config": "options", "corpora": "corpora", "spaces": "values"}
@@ -119,7 +120,18 @@ def what_differs(before: Record, search: Record) -> str:
         return ""
     theirs, ours = former_options(before), former_options(search)
     changed = differences(theirs, ours) if theirs is not None and ours is not None else []
-    return f"had {'; '.join(changed)}" if changed else f"tried other {others[0]}"
+    if changed:
+        return f"had {'; '.join(changed)}"
+    if others[0] != _PARTS["spaces"]:
+        return f"tried other {others[0]}"
+    tried, wanted = before["spaces"], search["spaces"]
+    if not isinstance(tried, Mapping):  # somebody has changed it
+        return "tried other values"
+    theirs_alone, ours_alone = (
+        listed([f"{name}={one[name]}" for name in one if one[name] != other.get(name)])
+        for one, other in ((tried, wanted), (wanted, tried))
+    )
+    return f"tried {theirs_alone or 'no other option'}, not {ours_alone or 'these alone'}"
 
 
 def former_options(record: Record) -> dict[str, Any] | None:

@@ -14,11 +14,11 @@ from typing import Any
 
 from tagkit.config import Config, as_config
 from tagkit.corpus.pipes import require_files
-from tagkit.errors import CheckpointError, ConfigError, Interrupted
+from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.class_report import scores_by_label
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
-from tagkit.models.seed_folders import SEED_RUN, SUMMARY, seed_folder
+from tagkit.models.seed_folders import SEED_RUN, SUMMARY, seed_folder, seeds_of
 from tagkit.storage import BEST, cannot_write
 from tagkit.text.json_text import plain
 from tagkit.training.beforehand import check_beforehand
@@ -33,7 +33,7 @@ from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SeedScores, write_summary
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import train
-from tagkit.wording import ANOTHER_OR_FORCE, Message, listed
+from tagkit.wording import ANOTHER_OR_FORCE, OUTPUT, Message, Setting, listed
 
 _NO_TIME = 1e-6  # minutes: 0 means no limit
 
@@ -168,11 +168,33 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
                     ANOTHER_OR_FORCE,
                 )
             )
+        _refuse_fewer(config.train.seeds, run_folder.path)
         run_folder.repair()
         return
     if force:  # before the old models are removed
         check_beforehand(config)
     run_folder.clear()
+
+
+def _refuse_fewer(seeds: Sequence[int], folder: Path) -> None:
+    """Refuse to resume fewer seeds than have ended: the scores of the others would be lost.
+
+    Raises:
+        CheckpointError: the folder has scores of a seed that is not to be trained.
+    """
+    try:
+        done = seeds_of(folder)
+    except BundleError:  # a table that somebody has changed, which is written anew
+        return
+    others = [str(seed) for seed in done if seed not in seeds]
+    if not others:
+        return
+    which = f"seed {others[0]}" if len(others) == 1 else f"seeds {listed(others)}"
+    wanted = ",".join([*map(str, seeds), *others])
+    problem = f"{folder}: holds the scores of {which} too, which would be lost; name all of them ("
+    raise CheckpointError(
+        Message(problem, Setting("train.seeds", wanted), "), or another folder (", OUTPUT, ")")
+    )
 
 
 def _train_each(

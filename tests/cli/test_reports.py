@@ -48,8 +48,9 @@ def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -
         ["int8", "89.51", "-0.49", "11,000", "60,000", "99,000", "0.40", "1.00", "1.50"],
     ]
     assert lines[0].index("p99") + 3 == len(lines[1])
+    assert max(map(len, lines)) < 80
     assert lines[4:] == [
-        "tokens per second by sentences per batch; milliseconds for one sentence by itself",
+        "tokens per second by sentences per batch; milliseconds for a sentence alone",
         "corpus     200 sentences, 5,000 tokens",
         "threads    2",
         "start-up   2.25 s for one text; importing torch alone takes 2.00 s",

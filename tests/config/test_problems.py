@@ -24,7 +24,7 @@ from tagkit.errors import ConfigError
         ("encoder.bidirectional=maybe", 'encoder.bidirectional = "maybe": expected true or false'),
         ("train.lr=fast", 'train.lr = "fast": expected \'auto\' or a number'),
         ("data.train_file=7", "data.train_file = 7: expected text in quotes"),
-        ("data.feature_columns=1", "data.feature_columns = 1: expected a list"),
+        ("data.feature_columns=1", "data.feature_columns = 1: expected a list, such as [1]"),
         ("encoder.merge={}", "encoder.merge = {}: expected 'concat', 'sum', 'mean' or 'product'"),
     ],
 )  # fmt: skip

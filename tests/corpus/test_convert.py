@@ -487,3 +487,43 @@ def test_spans_that_fit_no_tokens_are_reported_before_what_cannot_be_written(
     with pytest.raises(FormatError, match=r"a\.jsonl:2: columns cannot hold -DOCSTART- as a word"):
         files.convert(path, "-", to="columns")
     assert capfdbinary.readouterr().out == b""
+
+
+def test_trec_is_written_again_with_its_fine_classes_and_elsewhere_they_are_named(
+    tmp_path: Path,
+) -> None:
+    trec = "NUM:dist How far ?\nHUM:desc Who ?\n"
+    assert convert(tmp_path, trec, "trec", name="a.trec") == (trec, [])
+    written, notes = convert(tmp_path, trec, "csv", name="a.trec")
+    assert written == "label,text\nNUM,How far ?\nHUM,Who ?\n"
+    how = "data.label_level=fine takes both"
+    assert notes == [f"a.trec: of each label the coarse class is taken; {how}"]
+    written, notes = convert(tmp_path, trec, "csv", name="a.trec", label_level="fine")
+    assert (written.count("NUM:dist"), notes) == (1, [])
+
+
+def test_comments_of_a_column_file_are_said_to_be_left_out(tmp_path: Path) -> None:
+    hashes = "#1 O\nwin O\n\n"
+    for comments in ("# a comment of words\n", "# one of a\n\n"):
+        for content in (f"{comments}{hashes}", f"{hashes}{comments}Oslo B-LOC\n"):
+            written, notes = convert(tmp_path, content, "jsonl", format="columns")
+            assert '["#1", "win"]' in written
+            assert notes == ["in.conll: comments are left out"]
+    assert convert(tmp_path, f"{hashes}#x O\nOslo B-LOC", "jsonl", format="columns")[1] == []
+
+
+def test_a_text_of_conllu_that_its_words_contradict_is_said(tmp_path: Path) -> None:
+    row = "1\t{}\t_\tX\t_\t_\t_\t_\t_\t{}\n"
+    words = row.format("a", "SpacesAfter=\\s\\s") + row.replace("1", "2", 1).format("b", "_") + "\n"
+    right = f"# text = a b\n{words}# text = ab\n{words}"  # white space alone differs
+    assert not any("# text" in note for note in convert(tmp_path, right, "text")[1])
+    written, notes = convert(tmp_path, f"{right}# text = Xy z\n{words}{words}", "text")
+    said = "'# text' has other words than the sentence, whose text is put together from these"
+    assert notes[0] == f"in.conll:9: {said} (1 sentence)"
+    assert "Xy" not in written
+
+
+def test_trees_say_that_the_class_of_each_word_is_the_neutral_one(tmp_path: Path) -> None:
+    written, notes = convert(tmp_path, "label,text\n3,a b\n1,c\n", "trees", name="a.csv")
+    assert written == "(3 (2 a) (2 b))\n(1 c)\n"
+    assert notes == ["trees have a class at each word: 2, the neutral one, is written there"]

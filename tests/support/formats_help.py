@@ -72,7 +72,7 @@ def write(folder: Path, name: str, writer: Writer, items: Iterable[Any], **optio
 def read(path: str | Path, reader: Reader, **options: Any) -> list[Item]:
     """All records of a file or folder."""
     flags = {name: options.pop(name) for name in ("with_tags", "with_text", "all_features", "note",
-             "on_error", "with_refused") if name in options}  # fmt: skip
+             "on_error", "with_refused", "with_extra") if name in options}  # fmt: skip
     data = DataConfig(**options)
     found = reader(Source(str(path), data.encoding), Reading(data, **flags))
     return list(found.items if isinstance(found, Records) else found)

@@ -145,3 +145,9 @@ def test_the_initial_model_is_its_weights_not_what_else_its_folder_has(tmp_path:
     assert other == initial
     with pytest.raises(CheckpointError, match="had another initial model"):
         train(config, resume=True)
+
+
+def test_a_file_that_is_the_output_itself_does_not_lie_in_it(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "output.dir=train.conll", **{"data.train_file": "train.conll"})
+    with pytest.raises(ConfigError, match=r"^data\.train_file: train\.conll is the output too; "):
+        refuse_unfit(config, resume=False)

@@ -358,3 +358,24 @@ def test_the_table_of_labels_has_percentages_and_fits_its_width() -> None:
         "a                         70.00 ± 14.14   50.00 ± 14.14   60.00 ± 14.14        7",
         "llllllllllllll...llllll   35.00 ±  0.00   15.00 ±  0.00   25.00 ±  0.00        7",
     ]
+
+
+@pytest.mark.slow
+def test_fewer_seeds_than_have_ended_are_not_resumed_as_their_scores_would_be_lost(
+    tmp_path: Path,
+) -> None:
+    train_seeds(tiny.config(tmp_path, "train.seeds=[1,2,3]", "train.max_epochs=1"))
+    table = (tmp_path / "model" / "seeds.json").read_bytes()
+    said = (
+        r"model: holds the scores of seeds 1, 3 too, which would be lost; name all of them "
+        r"\(train\.seeds=2,1,3\), or another folder \(output\.dir\)$"
+    )
+    with pytest.raises(CheckpointError, match=said):
+        train_seeds(tiny.config(tmp_path, "train.seeds=[2]", "train.max_epochs=1"), resume=True)
+    assert (tmp_path / "model" / "seeds.json").read_bytes() == table
+    # More of them, in another order; and fewer where the table is of somebody else.
+    four = tiny.config(tmp_path, "train.seeds=[4,3,2,1]", "train.max_epochs=1")
+    assert [row.seed for row in train_seeds(four, resume=True).scores] == [4, 3, 2, 1]
+    (tmp_path / "model" / "seeds.json").write_text("[]", encoding="utf-8")
+    one = tiny.config(tmp_path, "train.seeds=[2]", "train.max_epochs=1")
+    assert [row.seed for row in train_seeds(one, resume=True).scores] == [2]

@@ -72,6 +72,16 @@ def with_text(block: Block, source: str, layout: Layout) -> Sentence:
     return replace(sentence, text=text, places=tuple(places), extra=extra)
 
 
+def has_other_text(block: Block, sentence: Sentence) -> bool:
+    """Whether `# text` differs from the text that its words give, in more than white space."""
+    said = next((line for line in block.lines if line.startswith(TEXT)), None)
+    if said is None or sentence.text is None:
+        return False
+    text = said.removeprefix(TEXT).rstrip(BLANK)
+    # Most are equal, and the white space of the others has to be taken out.
+    return text != sentence.text and "".join(text.split()) != "".join(sentence.text.split())
+
+
 def _is_words_alone(block: Block) -> bool:
     """Whether no line is a range or an empty node, and none says what white space there is."""
     first, last = block.rows[0], block.rows[-1]

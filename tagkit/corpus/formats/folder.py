@@ -165,6 +165,15 @@ def looks_like_folder(path: Path) -> bool:
     return not _PARTS & {*_classes(files)} and _ending(files) in _TEXT_ENDINGS
 
 
+def nested_folder(path: Path) -> Path | None:
+    """A folder in a folder of texts, where all folders hold texts; None where there is none."""
+    folders, _ = _inside(path)
+    found = [_inside(folder) for folder in folders]
+    if not all(files for _, files in found):
+        return None
+    return next((inner for folders, _ in found for inner in folders), None)
+
+
 def _ending(files: Sequence[Path]) -> str:
     """The ending that all files share; empty where they share none."""
     endings = {Path(unpacked_name(file.name)).suffix for file in files}

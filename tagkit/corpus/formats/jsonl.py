@@ -28,7 +28,13 @@ from tagkit.corpus.formats.json_records import (
     columns_of_tokens,
     tags_of_tokens,
     text_of_tokens,
-    value_of_token,
+)
+from tagkit.corpus.formats.json_spans import (
+    places_of,
+    probability_of,
+    shown_json,
+    span_of,
+    unread_keys,
 )
 from tagkit.corpus.formats.jsonl_keys import (
     CHOSEN,
@@ -53,10 +59,6 @@ from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
 from tagkit.wording import listed, plural, quoted
 
-# Prodigy, spaCy and Label Studio say start and end, doccano start_offset and end_offset. Label
-# Studio has a list of labels.
-_START = ("start", "start_offset")
-_END = ("end", "end_offset")
 # Keys of a record that Label Studio exports as JSON: its text and annotation are further below.
 _OF_LABEL_STUDIO = {"data", "annotations"}
 # Prodigy keeps what its annotator refused.
@@ -81,6 +83,9 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
     passed_over = 0  # records that an annotator rejected: data, but no examples
     # Records whose `label` and `labels` are not the same: their number, and the line of the first.
     differing = first_differing = 0
+    # Keys of spans and of tokens that are left out where all of a record is wanted.
+    unread: dict[tuple[str, str], None] = {}
+    is_complete = reading.with_extra and reading.all_features and reading.with_tags
     texts = RecordTexts(source)
     for number, line in texts:
         if not line.strip():
@@ -94,6 +99,9 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
             if reading.with_tags and has_other_classes(record, _kind(record, reading)):
                 differing += 1
                 first_differing = first_differing or number
+            if is_complete:
+                spans = span_list(record)[1] if _kind(record, reading) == "jsonl-spans" else None
+                unread.update(dict.fromkeys(unread_keys(spans, record.get("tokens"))))
         # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
@@ -110,6 +118,13 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
             f"{source.name}:{first_differing}: 'label' is read, though 'labels' names other "
             f"classes ({count})"
         )
+    if unread:
+        parts = (
+            f"of {kind}: {listed([key for of, key in unread if of == kind])}"
+            for kind in ("spans", "tokens")
+            if any(of == kind for of, _ in unread)
+        )
+        reading.note(f"{source.name}: keys that are left out {'; '.join(parts)}")
     if passed_over:
         reading.note(
             f"{source.name}: records that Prodigy marks as rejected or ignored are skipped "
@@ -128,7 +143,7 @@ def reads_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _parse(line: str) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise _Bad(
             f"expected a JSON object, found {quoted(line)}: {error.msg.removesuffix(' at')} "
@@ -141,13 +156,25 @@ def _parse(line: str) -> dict[str, Any]:
     record = as_record(value)
     if record is None:
         raise _Bad(f"expected a JSON object, found {quoted(line)}")
-    # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold.
-    try:
-        json.dumps(record, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        found = quoted(error.object[error.start : error.end])
-        raise _Bad(f"expected Unicode text, found half of a surrogate pair: {found}") from None
+    # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold. To look at all of
+    # a record takes twice as long as to read it.
+    if "\\u" in line:
+        try:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            found = quoted(error.object[error.start : error.end])
+            raise _Bad(f"expected Unicode text, found half of a surrogate pair: {found}") from None
     return record
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a record. Of a key that comes twice, Python would keep the last value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in found if keys.count(key) > 1)
+        raise _Bad(f"expected each key once, found {quoted(twice)} {keys.count(twice)} times")
+    return found
 
 
 def _item(record: dict[str, Any], source: str, number: int, reading: Reading) -> Item:
@@ -164,7 +191,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         keys = listed([*record]) or "of nothing"
         raise _Bad(f"expected a {any_of(TEXT)}, found the keys {keys}")
     if not isinstance(text, str) or not text.strip():
-        raise _Bad(f"expected a text, found {_show(text)}")
+        raise _Bad(f"expected a text, found {shown_json(text)}")
     name = record.get("id", "")
     spans: tuple[TextSpan, ...] | None = None
     if kind == "jsonl-spans":
@@ -177,14 +204,16 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
             key = next((key for key in SPANS if key in record), None)
             if key is None:
                 raise _Bad(f"expected spans, found the keys {listed([*record])}")
-            raise _Bad(f"{key}: expected a list of spans, found {_show(record[key])}")
+            raise _Bad(f"{key}: expected a list of spans, found {shown_json(record[key])}")
         if found is not None:
-            spans = tuple(sorted((_span(text, span, reading) for span in found), key=_place))
+            with_probability = reading.with_probabilities
+            read = (span_of(text, span, with_probability=with_probability) for span in found)
+            spans = tuple(sorted(read, key=_place))
     return Document(
         text=text,
         spans=spans,
         labels=_labels(record, kind, needed=kind == "jsonl-texts" and reading.with_tags),
-        tokens=_places(text, record.get("tokens")),
+        tokens=places_of(text, record.get("tokens")),
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
         line=number,
@@ -238,7 +267,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             ) from None
     columns: tuple[TagColumn, ...] = ()
     if reading.with_probabilities and tags is not None and first_of(record, TAGS) is None:
-        probs = [_probability(token, column) for token in first_of(record, TOKENS)]
+        probs = [probability_of(token, column) for token in first_of(record, TOKENS)]
         known = tuple(each for each in probs if each is not None)
         columns = (TagColumn("", tags, known if len(known) == len(probs) else None),)
     text, places = text_of_tokens(record)
@@ -248,7 +277,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
     if not isinstance(columns, list):
-        raise _Bad(f"features: expected a list of lists, found {_show(columns)}")
+        raise _Bad(f"features: expected a list of lists, found {shown_json(columns)}")
     features = tuple(_strings(column, "features") for column in columns)
     if any(len(column) != length for column in features):
         raise _Bad(f"features: expected {length} values in each list, one a token")
@@ -257,13 +286,13 @@ def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
 
 def _strings(value: Any, key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
-        raise _Bad(f"{key}: expected a list of strings, found {_show(value)}")
+        raise _Bad(f"{key}: expected a list of strings, found {shown_json(value)}")
     # Tokens of Prodigy and of tagkit's own predictions are objects.
     texts: list[Any] = [item.get("text") if isinstance(item, dict) else item for item in value]
     odd = next((item for item in texts if not isinstance(item, str) or not item), texts)
     if odd is not texts:
         names = " (write the names of numbered classes)" * (type(odd) is int)
-        raise _Bad(f"{key}: expected strings that are not empty, found {_show(odd)}{names}")
+        raise _Bad(f"{key}: expected strings that are not empty, found {shown_json(odd)}{names}")
     return tuple(texts)
 
 
@@ -276,7 +305,7 @@ def _labels(record: dict[str, Any], kind: str, *, needed: bool) -> tuple[str, ..
         for key in (*CLASSES, CHOSEN):
             if key in record:
                 raise _Bad(
-                    f"{key}: expected a class or a list of classes, found {_show(record[key])}"
+                    f"{key}: expected a class or a list of classes, found {shown_json(record[key])}"
                 )
         raise _Bad(f"expected a {any_of(CLASSES)}, found the keys {listed([*record])}")
     return ()
@@ -286,59 +315,9 @@ def _cats(cats: dict[str, Any]) -> tuple[str, ...]:
     """The classes of spaCy's object of all classes: those with a value of 0.5 or more."""
     odd = next((v for v in cats.values() if not isinstance(v, (int, float))), None)
     if odd is not None or "" in cats:
-        raise _Bad(f"cats: expected a number for each class, found {_show(cats)}")
+        raise _Bad(f"cats: expected a number for each class, found {shown_json(cats)}")
     return tuple(label for label, value in cats.items() if value >= 0.5)
-
-
-def _span(text: str, span: Any, reading: Reading) -> TextSpan:
-    """A span of any of the known shapes."""
-    if isinstance(span, dict):
-        start, end, label = first_of(span, _START), first_of(span, _END), span.get("label")
-        if label is None and isinstance(labels := span.get("labels"), list) and len(labels) == 1:
-            label = labels[0]
-    elif isinstance(span, list) and len(span) == 3:
-        start, end, label = span
-    else:
-        raise _Bad(f"expected a span with start, end and label, found {_show(span)}")
-    # Python takes True for the number 1.
-    whole = all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
-    if not whole or not isinstance(label, str) or not label:
-        raise _Bad(f"expected a span with start, end and label, found {_show(span)}")
-    if not 0 <= start < end <= len(text):
-        raise _Bad(
-            f"expected a span inside the text's {len(text):,} characters, found {_show(span)}"
-        )
-    probability = _probability(span) if reading.with_probabilities else None
-    return TextSpan(text[start:end], start, end, label, probability)
-
-
-def _probability(part: Any, column: str | None = None) -> float | None:
-    """The probability of a span, or of a token's tag in a column; None where there is none."""
-    found = value_of_token(part, "probability", "probabilities", column)
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if found is not None and is_number and 0 <= found <= 1 else None
 
 
 def _place(span: TextSpan) -> tuple[int, int]:
     return span.start, span.end
-
-
-def _places(text: str, tokens: Any) -> tuple[tuple[int, int], ...] | None:
-    """The places of a text's tokens; None where it has none, and is to be divided into them."""
-    if not isinstance(tokens, list) or not tokens:
-        return None
-    places: list[tuple[int, int]] = []
-    for token in tokens:
-        found = (token.get("start"), token.get("end")) if isinstance(token, dict) else (None, None)
-        start, end = found
-        if not isinstance(start, int) or not isinstance(end, int):
-            raise _Bad(f"tokens: expected start and end in each, found {_show(token)}")
-        # In order and apart: tags are one a token, from left to right.
-        if not (places[-1][1] if places else 0) <= start < end <= len(text):
-            raise _Bad(f"tokens: expected places in the text, in order, found {_show(token)}")
-        places.append((start, end))
-    return tuple(places)
-
-
-def _show(value: Any) -> str:
-    return quoted(json.dumps(value, ensure_ascii=False))[1:-1]

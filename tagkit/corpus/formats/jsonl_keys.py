@@ -173,6 +173,9 @@ def _class_name(value: Any) -> str:
     # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
     if isinstance(value, bool):
         return "true" if value else "false"
+    # What pandas writes of a column of whole numbers with gaps: 1.0.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return str(value) if isinstance(value, str | int) else ""
 
 

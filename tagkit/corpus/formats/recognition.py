@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tagkit.corpus.formats.brat import PAIR, annotated_files
 from tagkit.corpus.formats.csv_rows import are_rows_of_csv, first_row, named_separator
-from tagkit.corpus.formats.folder import looks_like_folder
+from tagkit.corpus.formats.folder import looks_like_folder, nested_folder
 from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
 from tagkit.corpus.formats.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
 from tagkit.corpus.formats.options import Item, Reading
@@ -54,6 +54,7 @@ class Found:
 
 _TABLES = ("tsv", "csv")  # a file with such a name is not raw text, even where that is expected
 _LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
+_ODD_LINES = 10  # one line of so many may be broken, and its format is still recognised
 _ENOUGH = 20  # lines of a file of labels that cannot be read further
 # Lines without a blank one that may well be one sentence. More of them are a table, or a corpus
 # without sentences, and a wrong guess would train on one sentence of a million words.
@@ -148,6 +149,11 @@ def _folder(path: Path) -> Recognised:
         raise DataError(f"{path}: expected a corpus, found the folder of a model")
     if looks_like_folder(path):
         return Recognised("folder", "a folder with a folder or a file for each class")
+    if (nested := nested_folder(path)) is not None:
+        raise DataError(
+            f"{nested}: expected a file with a text, found a folder; {path} has a folder for each "
+            "class"
+        )
     raise DataError(
         f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder or file for "
         "each class, found none of these"
@@ -183,11 +189,43 @@ def recognise_lines(
         return Recognised(named[0].name, "its name; its lines look like no other format")
     if not any(line.strip() for line in lines):
         return Recognised("text", "its lines are blank" if lines else "it is empty")
+    if (almost := _but_for_a_few(lines, raw)) is not None:
+        return almost
+    if _begins_page(lines):
+        raise DataError(
+            Message(
+                f"{source}: expected a corpus or text, found a page of HTML, whose tags are no "
+                "text. Save it as text; or read it as it stands with ",
+                Setting("data.format", "text"),
+            )
+        )
     with suppress(DataError):  # which of two it might be else is all the same here
         if raw and (other := _by_content(expected, lines, source, False, texts)) is not None:
             why = f"raw text is expected, though its lines look like {other.name}"
             return Recognised("text", why)
     return Recognised("text", "nothing in its lines looks like labels")
+
+
+def _but_for_a_few(lines: Sequence[str], raw: bool) -> Recognised | None:
+    """A format that nearly all lines show, each by itself; None where there is none.
+
+    Read as raw text, such a file would be refused, or its labels taken for words, and nothing would
+    name the broken line.
+    """
+    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    for format in FORMATS.values():
+        look = format.look
+        if look is None or not look.by_line or (raw and look.like_prose):
+            continue
+        odd = [number for number, line in filled if not look.matches([line])]
+        if _ODD_LINES * len(odd) <= len(filled):
+            return Recognised(format.name, f"{look.why}, but for line {odd[0]:,}")
+    return None
+
+
+def _begins_page(lines: Sequence[str]) -> bool:
+    first = next((line for line in lines if line.strip()), "").strip().lower()
+    return first.startswith(("<!doctype html", "<html"))
 
 
 def _by_content(

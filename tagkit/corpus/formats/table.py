@@ -53,11 +53,14 @@ class Look:
         matches: whether these first lines of a file are in it.
         why: what was found, in a few words, for people.
         like_prose: whether lines of raw text may look like it too.
+        by_line: whether each line shows it by itself, so that one that is broken can be told from
+            the others.
     """
 
     matches: Callable[[Sequence[str]], bool]
     why: str
     like_prose: bool = False
+    by_line: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +143,20 @@ _ALL = (
     # From here on by how little other text looks like it: every line of a .trees file begins with
     # "(3", while two columns between tabs may be anything, and so come last.
     Format("trees", "labelled trees of the Stanford Sentiment Treebank", "classes", read_trees,
-           write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets"),
+           write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets",
+                by_line=True),
            has_classes=True),
     Format("fasttext", "__label__x and a text a line", "classes", read_fasttext, write_fasttext,
-           (".ft", ".fasttext"), Look(looks_like_fasttext, "every line begins with __label__"),
+           (".ft", ".fasttext"), Look(looks_like_fasttext, "every line begins with __label__",
+                by_line=True),
            has_classes=True),
     Format("trec", "COARSE:fine and a question a line", "classes", read_trec, write_trec,
-           (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True),
+           (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True,
+                by_line=True),
            has_classes=True),
     Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, (),
-           Look(looks_like_slash, "every word has a tag after a slash", like_prose=True)),
+           Look(looks_like_slash, "every word has a tag after a slash", like_prose=True,
+                by_line=True)),
     Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",),
            Look(looks_like_csv, "a header with the names of a text and a label"),
            has_classes=True, has_named_columns=True, keeps_values="all"),

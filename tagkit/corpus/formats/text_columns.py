@@ -231,6 +231,8 @@ def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int
     found = [i for i, name in names.items() if name in known]
     if len(found) > 1:
         found = [i for i in found if names[i] == known[0]]
+        # As written: a header may have both "Label" and "label".
+        found = [i for i in found if first[i] == known[0]] or found
     return found[0] if len(found) == 1 else None
 
 

@@ -20,7 +20,7 @@ from tagkit.corpus.formats.pieces import (
 )
 from tagkit.corpus.formats.source import Source
 from tagkit.text.records import Document, joined
-from tagkit.wording import plural, quoted
+from tagkit.wording import Message, Setting, plural, quoted
 
 _CLASSES = ("0", "1", "2", "3", "4")
 # The binary task of the paper (SST-2) leaves out neutral sentences and joins the two of each side.
@@ -50,7 +50,7 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
     """A document a tree or, where phrases are wanted, a node: from the root, from left to right."""
     binary = reading.data.tree_labels == "binary"
     phrases = reading.data.tree_phrases
-    neutral = 0
+    neutral = divided = 0
     for number, line in source.numbered():
         if not line.strip(" \t"):
             continue
@@ -62,6 +62,7 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
         if not any(word.strip() for word in words):
             reading.refuse(source.name, number, f"expected words, found blank ones: {quoted(line)}")
             continue
+        divided += len(nodes) > 1
         for label, start, end in nodes if phrases else nodes[:1]:
             if not any(word.strip() for word in words[start:end]):
                 continue  # a phrase of white space alone, in a tree that has words
@@ -71,6 +72,10 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
                 continue
             shown = _BINARY.get(label, label) if binary else label
             yield _document(words[start:end], shown, source.name, number)
+    if divided and not phrases and reading.with_extra and reading.all_features:
+        taken = f"{source.name}: of a tree the class of the whole is taken; with "
+        how = Setting("data.tree_phrases", "true")
+        reading.note(Message(taken, how, " each phrase is a text"))
     if neutral:
         what = plural(neutral, "neutral phrase" if phrases else "neutral tree")
         are = "is" if neutral == 1 else "are"
@@ -124,10 +129,10 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A flat tree a document: its class at the root, the neutral one at each word."""
-    return one_file(_line(item) for item in noting_spans(items, "trees", writing))
+    return one_file(_line(item, writing) for item in noting_spans(items, "trees", writing))
 
 
-def _line(item: Document) -> str:
+def _line(item: Document, writing: Writing) -> str:
     label = require_label(item, "trees")
     if label not in _CLASSES:
         raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({quoted(label)})")
@@ -139,6 +144,7 @@ def _line(item: Document) -> str:
     # A tree has a class at every node, and a text has one; 2, neutral, claims the least of words.
     if len(words) == 1:
         return f"({label} {_escape(words[0], item)})"
+    writing.note("trees have a class at each word: 2, the neutral one, is written there")
     return f"({label} {' '.join(f'(2 {_escape(word, item)})' for word in words)})"
 
 

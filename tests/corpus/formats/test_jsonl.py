@@ -82,6 +82,7 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "label": false}', ("false",)),
         ('{"text": "x", "label": ["a", "b"]}', ("a", "b")),
         ('{"text": "x", "labels": ["a"]}', ("a",)),
+        ('{"text": "x", "label": 1.0}', ("1",)),
         ('{"text": "x", "label": "a", "labels": ["a"]}', ("a",)),
         ('{"text": "x", "label": "a", "intent": "b"}', ("a",)),
         ('{"text": "x", "labels": [2, "1", true]}', ("2", "1", "true")),
@@ -593,3 +594,36 @@ def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_
     (bare,) = read(path, read_jsonl)
     assert bare.extra == ()
     assert (bare, hash(bare)) == (found, hash(found))
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "times"),
+    [
+        ('{"text": "Oslo", "label": "a", "label": "b"}', "label", 2),
+        ('{"text": "Oslo", "spans": [{"start": 0, "end": 4, "end": 3, "end": 2}]}', "end", 3),
+    ],
+)
+def test_a_key_that_comes_twice_is_refused_as_one_value_would_be_lost(
+    tmp_path: Path, line: str, key: str, times: int
+) -> None:
+    assert refusal(tmp_path / "a", f"{line}\n", read_jsonl) == (
+        f"a:1: expected each key once, found '{key}' {times} times"
+    )
+
+
+def test_keys_of_spans_and_tokens_that_are_left_out_are_said_where_all_is_wanted(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"text": "Oslo", "tokens": [{"text": "Oslo", "start": 0, "end": 4, "ws": false}], "spans":'
+        ' [{"start": 0, "end": 4, "label": "LOC", "kb_id": "Q585", "score": 1}]}\n'
+        '{"text": "Rome", "spans": [{"start": 0, "end": 4, "label": "LOC", "score": 1}]}\n',
+        encoding="utf-8",
+    )
+    notes: list[str] = []
+    read(path, read_jsonl, note=notes.append)
+    assert notes == []
+    read(path, read_jsonl, note=notes.append, with_extra=True, all_features=True)
+    said = "keys that are left out of spans: kb_id, score; of tokens: ws"
+    assert notes == [f"{path}: {said}"]

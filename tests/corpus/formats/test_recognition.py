@@ -513,3 +513,47 @@ def test_a_corpus_whose_first_word_is_a_brace_is_read_as_it_was_written(
     )  # fmt: skip
     back = written(tmp_path, "b.txt", "".join(piece.text for piece in conversion.pieces))
     assert found_as(back) == target
+
+
+@pytest.mark.parametrize(
+    ("lines", "broken", "name"),
+    [
+        (["__label__a some words", "__label__b more of the words"], "some words", "fasttext"),
+        (["NUM:dist How far ?", "HUM:desc Who was that ?"], "How far ?", "trec"),
+        (["EU/NNP rejects/VBZ", "EU/NNP rejects/VBZ it/PRP"], "EU/NNP rejects it/PRP", "slash"),
+        (["(3 (2 The) (2 Rock))", "(3 Rock)"], "The Rock", "trees"),
+    ],
+)
+def test_a_line_in_ten_that_is_broken_does_not_hide_the_format(
+    tmp_path: Path, lines: list[str], broken: str, name: str
+) -> None:
+    path = written(tmp_path, "a.txt", rows(*lines * 3, "", broken, *lines, lines[0]))
+    found = recognise_source(Source(str(path), "utf-8"), raw=False)
+    assert found.name == name
+    assert found.why.endswith(", but for line 8")
+    path = written(tmp_path, "b.txt", rows(*lines * 4, broken))  # one in nine
+    assert found_as(path) == "text"
+    # Where raw text is expected, prose may have such lines; no prose begins with __label__.
+    expected = name if name in ("fasttext", "trees") else "text"
+    assert found_as(tmp_path / "a.txt", raw=True) == expected
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_page_is_refused_unless_it_is_said_to_be_text(tmp_path: Path, raw: bool) -> None:
+    for first in ("<!DOCTYPE html>", " <html lang='en'>"):
+        path = written(tmp_path, "a.html", rows("", first, "<p>Oslo</p>"))
+        with pytest.raises(DataError, match=r"a\.html: expected a corpus or text, found a page"):
+            found_as(path, raw)
+        assert recognise(Source(str(path), "utf-8"), "text", raw=raw).name == "text"
+    assert found_as(written(tmp_path, "b.html", rows("Write <html> first.")), raw) == "text"
+
+
+def test_a_folder_in_the_folder_of_a_class_is_named(tmp_path: Path) -> None:
+    for place in ("neg/1.txt", "pos/1.txt", "neg/deep/1.txt"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        written(tmp_path, place, "a text")
+    with pytest.raises(DataError, match=r"neg/deep: expected a file with a text, found a folder;"):
+        found_as(tmp_path)
+    (tmp_path / "pos/1.txt").unlink()  # no longer a folder of texts
+    with pytest.raises(DataError, match="for each class, found none of these"):
+        found_as(tmp_path)

@@ -105,3 +105,11 @@ def test_one_column_is_not_called_columns(tmp_path: Path) -> None:
     path.write_text("one\n", encoding="utf-8")
     assert refusal(path, format="tsv").endswith("found 1 column")
     assert refusal(path, format="tsv", text_column=3).endswith("as the file has 1 column")
+
+
+def test_of_a_label_and_a_label_in_another_case_the_one_in_lower_case_is_the_label() -> None:
+    rows: list[Row] = [
+        (n, row.split("|")) for n, row in enumerate(["text|Label|label", *["hi there|a|b"] * 2], 1)
+    ]
+    layout = find_text_layout(rows, "a.csv", Reading(DataConfig()))
+    assert (layout.text, layout.label, layout.header) == (0, 2, True)

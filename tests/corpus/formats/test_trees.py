@@ -260,3 +260,20 @@ def test_any_bytes_are_texts_or_a_clear_error(
     except TagkitError as error:
         told = str(error)
     assert not told or str(path) in told
+
+
+def test_classes_of_phrases_that_are_left_out_are_said_where_all_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    complete = {"with_extra": True, "all_features": True}
+    said: list[str] = []
+    path.write_text(f"{ROCK}\n", encoding="utf-8")
+    read(path, read_trees, note=said.append)
+    read(path, read_trees, note=said.append, tree_phrases=True, **complete)
+    assert said == []
+    read(path, read_trees, note=said.append, **complete)
+    how = "with data.tree_phrases=true each phrase is a text"
+    assert said == [f"{path}: of a tree the class of the whole is taken; {how}"]
+    path.write_text("(3 Rock)\n", encoding="utf-8")  # no phrase is lost
+    said.clear()
+    read(path, read_trees, note=said.append, **complete)
+    assert said == []

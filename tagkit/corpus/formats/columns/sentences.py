@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from tagkit.corpus.formats.columns.layout import Layout, column_options
+from tagkit.corpus.formats.columns.layout import BLANK, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.conllu_text import with_text
+from tagkit.corpus.formats.conllu_text import has_other_text, with_text
 from tagkit.corpus.formats.options import Reading, Records
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
+from tagkit.wording import plural
 
 
 def read_columns(source: Source, reading: Reading) -> Records:
@@ -21,6 +22,8 @@ def read_columns(source: Source, reading: Reading) -> Records:
         options = replace(options, features=None)
     reader = ColumnReader(source.name, options, reading.on_error)
     blocks = reader.blocks(source.pieces())
+    if reading.with_extra and reading.all_features:
+        blocks = _noting_comments(blocks, reader, reading)
     # The layout is known from the first sentence on, so one is read before anything is returned.
     first = next((block for block in blocks if block.sentence is not None), None)
     if first is None or first.sentence is None:
@@ -39,6 +42,25 @@ def read_columns(source: Source, reading: Reading) -> Records:
     return Records(chain([first.sentence], sentences, ending), layout)
 
 
+def _noting_comments(
+    blocks: Iterator[Block], reader: ColumnReader, reading: Reading
+) -> Iterator[Block]:
+    """The blocks; of a file with comments, but not of CoNLL-U, it is said that they are left out.
+
+    What is left out of CoNLL-U depends on the format that is written.
+    """
+    has_comments = False
+    for block in blocks:
+        others = len(block.lines) - len(block.rows)
+        if not has_comments and others > (not block.lines[-1].strip(BLANK)):  # but a blank line
+            rows = {*block.rows}
+            lines = enumerate(block.lines)
+            has_comments = any(line.startswith("#") and n not in rows for n, line in lines)
+        yield block
+    if has_comments and reader.layout is not None and not reader.layout.conllu:
+        reading.note(f"{reader.source}: comments are left out")
+
+
 def _required_keys(reader: ColumnReader) -> Iterator[Sentence]:
     """No sentence; asked for one at the end of a file, it makes sure of the keys there."""
     reader.require_keys()
@@ -49,8 +71,20 @@ def _with_texts(
     blocks: Iterator[Block], source: Source, reading: Reading, layout: Layout
 ) -> Iterator[Sentence]:
     """The sentences of CoNLL-U with their texts; those with an impossible range are refused."""
+    other = first_other = 0  # sentences whose `# text` has other words; the line of the first
     for block in blocks:
         try:
-            yield with_text(block, source.name, layout)
+            sentence = with_text(block, source.name, layout)
         except FormatError as error:
             reading.refuse(error.source, error.line, error.problem)
+            continue
+        if has_other_text(block, sentence):
+            other += 1
+            first_other = first_other or block.first_line
+        yield sentence
+    if other:
+        count = plural(other, "sentence")
+        reading.note(
+            f"{source.name}:{first_other}: '# text' has other words than the sentence, whose text "
+            f"is put together from these ({count})"
+        )
