@@ -280,6 +280,8 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ('{"a": 1}', "expected a text (sentence, content), or tokens (words), found the keys a"),
         ('{"text": " "}', "expected a text, found \" \""),
         ('{"text": 5}', "expected a text, found 5"),
+        ('{"text": "To Oslo", "spans": [{"start": 0, "end": 2, "text": "Oslo", "label": "LOC"}]}',
+         "expected 'Oslo' at 0 to 2, as a span says, found 'To'"),
         ('{"text": "x"}',
          "expected a label (labels, class, category, intent), found the keys text"),
         ('{"text": "x", "label": null}',
