@@ -218,7 +218,7 @@ def _but_for_a_few(lines: Sequence[str], raw: bool) -> Recognised | None:
         if look is None or not look.by_line or (raw and look.like_prose):
             continue
         odd = [number for number, line in filled if not look.matches([line])]
-        if _ODD_LINES * len(odd) <= len(filled):
+        if 0 < _ODD_LINES * len(odd) <= len(filled):
             return Recognised(format.name, f"{look.why}, but for line {odd[0]:,}")
     return None
 
