@@ -89,7 +89,8 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
             # Paths, limits of time and the like: see Option.tune.
             if name not in tunable_options(Config):
                 raise ValueError(
-                    f"{name} cannot be searched: it does not say how a model is built or trained"
+                    f"{name} cannot be searched: trials compare how models learn one task from "
+                    "one corpus"
                 )
             if name in spaces:
                 raise ValueError(f"{name} is named twice; give all of its values at once")

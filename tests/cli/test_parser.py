@@ -61,19 +61,3 @@ def test_an_empty_name_of_a_model_is_not_the_current_folder(
 
 def test_the_commands_of_models_are_known() -> None:
     assert {"predict", "eval", "generate", "calibrate", "benchmark", "info"} == {*MODELS}
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "expected"),
-    [
-        ("--min-confidence", "nan", "a number less than or equal to 1, found 'nan'"),
-        ("--min-confidence", "-0.5", "a number greater than or equal to 0, found '-0.5'"),
-        ("--batch-size", "many", "a whole number, found 'many'"),
-    ],
-)
-def test_a_value_out_of_range_is_named_with_what_is_expected(
-    tagkit: Program, option: str, value: str, expected: str
-) -> None:
-    ended = tagkit("predict", "model", f"{option}={value}")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.endswith(f"Invalid value for '{option}': expected {expected}\n")

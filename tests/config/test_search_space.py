@@ -75,8 +75,8 @@ def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None
         ("train.lr=0.1..0.01", "expected a smaller number before .. than after it"),
         ("train.lr=0..1:log", "expected numbers over 0 with :log"),
         ("train.lr=0.1..1:ln", "expected :log or nothing after the numbers"),
-        ("output.dir=a,b", "output.dir cannot be searched: it does not say how"),
-        ("train.seeds=1,2", "train.seeds cannot be searched: it does not say how"),
+        ("output.dir=a,b", "output.dir cannot be searched: trials compare"),
+        ("train.seeds=1,2", "train.seeds cannot be searched: trials compare"),
         ("head.hidden=[1]", "expected a number, a text, true or false"),
     ],
 )

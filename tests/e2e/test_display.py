@@ -193,10 +193,11 @@ def test_a_wrong_command_line_is_quoted_as_text(run: Run, arguments: list[str]) 
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
     [
-        ("--batch-size", "x", "expected a whole number"),
-        ("--batch-size", "0", "expected a number greater than or equal to 1"),
-        ("--threshold", "x", "expected a number"),
-        ("--threshold", "2", "expected a number less than or equal to 1"),
+        ("--batch-size", "x", "expected a whole number, found 'x'"),
+        ("--batch-size", "0", "expected a number greater than or equal to 1, found '0'"),
+        ("--threshold", "x", "expected a number, found 'x'"),
+        ("--threshold", "2", "expected a number less than or equal to 1, found '2'"),
+        ("--min-confidence", "nan", "expected a number less than or equal to 1, found 'nan'"),
         (
             "--format",
             "q",
