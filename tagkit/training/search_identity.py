@@ -131,7 +131,9 @@ def what_differs(before: Record, search: Record) -> str:
         listed([f"{name}={one[name]}" for name in one if one[name] != other.get(name)])
         for one, other in ((tried, wanted), (wanted, tried))
     )
-    return f"tried {theirs_alone or 'no other option'}, not {ours_alone or 'these alone'}"
+    if not theirs_alone:
+        return f"did not try {ours_alone}"
+    return f"tried {theirs_alone}, not {ours_alone}" if ours_alone else f"tried {theirs_alone} too"
 
 
 def former_options(record: Record) -> dict[str, Any] | None:

@@ -16,8 +16,8 @@ SEARCHED = ["train.lr=0.001..0.02:log", "encoder.cell=lstm,gru"]
         (SEARCHED[::-1], ""),
         (["train.lr=0.001..0.01:log", SEARCHED[1]],
          "tried train.lr=0.001..0.02:log, not train.lr=0.001..0.01:log"),
-        (SEARCHED[:1], "tried encoder.cell=lstm,gru, not these alone"),
-        ([*SEARCHED, "encoder.hidden=8,9"], "tried no other option, not encoder.hidden=8,9"),
+        (SEARCHED[:1], "tried encoder.cell=lstm,gru too"),
+        ([*SEARCHED, "encoder.hidden=8,9"], "did not try encoder.hidden=8,9"),
     ],
 )  # fmt: skip
 def test_the_options_whose_values_differ_are_named_with_both(spaces: list[str], said: str) -> None:
