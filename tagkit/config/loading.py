@@ -23,7 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError
-from tagkit.wording import Message, Setting, clipped, quoted
+from tagkit.wording import Message, Setting, clipped, quoted, reason
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -218,7 +218,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         remedy = Message("no such file. Name another with ", Setting("path"))
         raise ConfigError(str(path), [remedy]) from None
     except OSError as error:
-        raise ConfigError(str(path), [f"cannot be read: {error.strerror or error}"]) from None
+        raise ConfigError(str(path), [f"cannot be read: {reason(error)}"]) from None
     except ValueError as error:
         said = "a file's name cannot hold NUL" if "\0" in str(path) else str(error)
         raise ConfigError(str(path), [said]) from None

@@ -86,7 +86,7 @@ def to_sentences(
         yield from _cut(item, places, flat, fitted.spans, number)
     if not errors:
         return
-    # All at once: who has to correct a corpus wants to do so in one pass.
+    # All at once, so that a corpus can be corrected in one pass.
     if reading.on_error is None:
         # data.on_misaligned has no effect on spans that overlap.
         remedy = _CORRECT if some_are_misaligned else _KEEP_ONE

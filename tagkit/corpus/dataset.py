@@ -121,7 +121,7 @@ def draw(train: Split, count: int, seed: int, *, by_document: bool = False) -> S
     """A random part of `count` sentences, in their order; with one seed a smaller part is within.
 
     Each class has its share of it, as in `hold_out`. Every tag that is learnt may not occur in it.
-    By document, whole documents are drawn until they have so many sentences, or a few more.
+    By document, whole documents are drawn until they have at least so many sentences.
 
     Raises:
         DataError: there are fewer sentences.
@@ -135,7 +135,11 @@ def draw(train: Split, count: int, seed: int, *, by_document: bool = False) -> S
             )
         )
     if by_document:
-        return train.part(_of_documents(train, count, total, seed))
+        drawn: list[int] = []
+        for sentences in _shuffled_documents(train, seed):
+            if len(drawn) < count:  # whatever their length, so that parts are nested
+                drawn += sentences
+        return train.part(sorted(drawn))
     order = list(range(total))
     random.Random(seed).shuffle(order)
     # `_evenly` takes the first of one ranking, whatever the count: parts are nested.
@@ -151,7 +155,7 @@ def hold_out(
     Each class has its share of that part, as near as whole texts allow: a rare class would often be
     missing in a part that is drawn without regard to classes. Where its share is less than a text,
     it has one all the same as long as that leaves each other class within one text of its share. By
-    document, whole documents are held out until they have so many sentences, or a few more.
+    document, whole documents are held out, with as many sentences as is near to that share.
 
     Raises:
         DataError: there is only one sentence, or by document only one document.
@@ -164,7 +168,7 @@ def hold_out(
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)
     if by_document:
-        chosen = set(_of_documents(train, count, total - 1, seed))
+        chosen = set(_documents_near(train, count, seed))
         if not chosen:
             raise DataError(
                 Message(
@@ -187,20 +191,35 @@ def hold_out(
     return kept, replace(held_out, path=name, notes=(), weights=None, digest=None)
 
 
-def _of_documents(split: Split, count: int, most: int, seed: int) -> list[int]:
-    """The sentences of random documents, `count` or a few more, at the `most`, in their order."""
+def _shuffled_documents(split: Split, seed: int) -> list[list[int]]:
+    """The sentences of each document, documents in random order."""
     documents = [
         [index for index, _ in group]
         for _, group in groupby(enumerate(split.sentences), lambda each: _document(*each))
     ]
     random.Random(seed).shuffle(documents)
+    return documents
+
+
+def _documents_near(split: Split, count: int, seed: int) -> list[int]:
+    """The sentences of random documents, `count` or a few more.
+
+    A document that is longer than that is passed over if it would take them further from `count`
+    than they are. Where all are, the shortest one is chosen, and none where there is no other.
+    """
+    documents = _shuffled_documents(split, seed)
     chosen: list[int] = []
     for sentences in documents:
-        if len(chosen) >= count:
+        missing = count - len(chosen)
+        if missing <= 0:
             break
-        if len(chosen) + len(sentences) <= most:  # else it would leave none for the other part
+        is_near = len(sentences) <= count or len(sentences) < 2 * missing
+        # Something has to be left for the other part.
+        if is_near and len(chosen) + len(sentences) < len(split.sentences):
             chosen += sentences
-    return sorted(chosen)
+    if not chosen and len(documents) > 1:
+        chosen = min(documents, key=len)
+    return chosen
 
 
 def _document(index: int, sentence: Sentence) -> tuple[int | None, int]:

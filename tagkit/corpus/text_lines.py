@@ -58,13 +58,17 @@ class _File:
         try:
             with Path(self.path).open("rb") as file:
                 if self.mark is not None and self.mark != _mark(file):
-                    raise DataError(
-                        f"{self.name}: was altered while it was in use; do not write into a "
-                        "corpus that is being read"
-                    )
+                    raise self.altered()
                 yield file
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read: {reason(error)}") from None
+
+    def altered(self) -> DataError:
+        """The error for a file that is not what it was when it was indexed."""
+        return DataError(
+            f"{self.name}: was altered while it was in use; do not write into a corpus that is "
+            "being read"
+        )
 
 
 class TextLines:
@@ -147,8 +151,11 @@ class TextLines:
             with file.open() as read:
                 read.seek(file.places[start - first])
                 while start < last:
+                    raw = read.readline()
+                    if not raw:  # the file has become shorter since it was opened
+                        raise file.altered()
                     # An empty line stands between two documents.
-                    if line := _text(read.readline()):
+                    if line := _text(raw):
                         yield line
                         start += 1
 

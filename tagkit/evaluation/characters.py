@@ -206,7 +206,9 @@ def _place(side: Characters, at: int) -> _Place:
     offset = bisect_right(list(accumulate(not char.isspace() for char in text)), inside)
     begin = max(text.rfind(" ", 0, offset), text.rfind("\n", 0, offset)) + 1
     rest = text[begin : begin + _SHOWN] if at < len(side.text) else ""
-    word = text.count(" ", 0, begin) if isinstance(item, Sentence) else 0
+    # A word may hold blanks, where tabs separate columns: their number is not that of the words.
+    ends = accumulate(len(word) + 1 for word in item.words) if isinstance(item, Sentence) else ()
+    word = bisect_right(list(ends), begin)
     return _Place(*_origin(item, side.name, word), rest)
 
 

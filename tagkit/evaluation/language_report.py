@@ -43,7 +43,7 @@ class PairFigures:
     def parts(self) -> dict[str, float]:
         """The scores by name; a perplexity that no float64 can hold is infinite."""
         return {
-            "continuation_perplexity": _perplexity(self.nats / max(1, self.units)),
+            "continuation_perplexity": perplexity(self.nats / max(1, self.units)),
             "exact_match": self.exact / max(1, self.pairs),
         }
 
@@ -86,7 +86,7 @@ class LanguageReport:
     @property
     def perplexity(self) -> float:
         """Of a unit; infinite where no float64 can hold it."""
-        return _perplexity(self.cross_entropy)
+        return perplexity(self.cross_entropy)
 
     @property
     def bits_per_character(self) -> float:
@@ -135,7 +135,11 @@ class LanguageReport:
         }
 
 
-def _perplexity(nats: float) -> float:
+def perplexity(nats: float) -> float:
+    """Exponential of the cross-entropy of a unit, in nats; infinite if that has no float64.
+
+    Jurafsky and Martin, "N-gram Language Models", section on perplexity and entropy.
+    """
     try:
         return math.exp(nats)
     except OverflowError:

@@ -46,7 +46,8 @@ _MODEL_DEVIATION = 0.05
 _SIZE_WEIGHT = 0.5  # a point weighs in proportion to its size to this power
 _PERFECT = 1e-3  # an error that small may as well be none, whose logarithm there would not be
 _EXPONENTS = np.geomspace(0.02, 2.0, 60)
-_RATIOS = np.concatenate(([0.0], np.linspace(0.0125, 0.9875, 40)))  # asymptote to largest error
+# Of the asymptote to the error of the largest size.
+_RATIOS = np.concatenate(([0.0], np.linspace(0.0125, 0.9875, 40)))
 _IMPROBABLE = 0.05  # relative to the most probable law
 _DRAWS = 20_000
 
@@ -187,9 +188,7 @@ class LearningCurve(Record):
         return {**Record.to_dict(self), "remarks": plain(self.remarks())}
 
 
-def fit(
-    measure: str, points: Sequence[Point], unit: str = "sentence", seed: int = 1
-) -> LearningCurve:
+def fit(measure: str, points: Sequence[Point], unit: str, seed: int = 1) -> LearningCurve:
     """The law through points, and forecasts for twice and four times the largest size.
 
     Args:

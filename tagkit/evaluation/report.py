@@ -16,14 +16,17 @@ class Report(Protocol):
 
     @property
     def headline(self) -> float:
-        """The one number that ranks models, 0 to 1."""
+        """The one number that ranks models: 0 to 1, or of a language model nats, fewer are better.
+
+        `criterion.rank` knows which direction is the better one.
+        """
 
     @property
     def measure(self) -> str:
-        """Name of the headline: "F1", "accuracy", or "mean" of both."""
+        """Name of the headline, such as "F1", "accuracy" or "cross-entropy"."""
 
     def parts(self) -> dict[str, float]:
-        """Every metric by its name in `dev_scores` of history.jsonl, 0 to 1."""
+        """Every metric by its name in `dev_scores` of history.jsonl."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; `kind` says what sort of report it is.

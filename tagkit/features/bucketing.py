@@ -1,6 +1,6 @@
 """Bucketing: batches of sentences of similar length, so that there is little padding."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,8 @@ def batches_in_order(lengths: Ids, batch_size: int, batch_tokens: int) -> list[I
             a batch of its own.
     """
     # A stable sort keeps equal lengths in the order of the corpus: the same batches in every run.
-    return _cut(np.argsort(lengths, kind="stable"), lengths, batch_size, batch_tokens)
+    ordered = np.argsort(lengths, kind="stable")
+    return list(_slices(ordered, lengths, batch_size, batch_tokens))
 
 
 def batches_with_little_padding(lengths: Ids, batch_size: int, batch_tokens: int) -> list[Ids]:
@@ -60,10 +61,10 @@ def batches_at_random(
     the batches shuffled. A batch has at most `batch_tokens` tokens, padding included, or, if that
     is 0, `batch_size` sentences (fewer if they are so long that memory could run out).
     """
-    batches = []
+    batches: list[Ids] = []
     for ordered in pools_at_random(lengths, batch_size, batch_tokens, generator):
         limit = len(lengths) if batch_tokens else batch_size
-        batches += _cut(ordered, lengths, limit, batch_tokens or MAX_TOKENS)
+        batches += _slices(ordered, lengths, limit, batch_tokens or MAX_TOKENS)
     # Without this second draw each pool's batches would come in order of length, shortest first.
     return [batches[i] for i in generator.permutation(len(batches))]
 
@@ -81,18 +82,8 @@ def pools_at_random(
         yield pool[np.argsort(lengths[pool], kind="stable")]
 
 
-def padding_share(lengths: Ids, batches: Sequence[Ids]) -> float:
-    """Fraction of the batches' cells that are padding, 0 to 1."""
-    area = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
-    return 1 - float(lengths.sum()) / area if area else 0.0
-
-
-def _cut(ordered: Ids, lengths: Ids, batch_size: int, batch_tokens: int) -> list[Ids]:
-    """Cut indices that are sorted by length into batches."""
-    return list(_slices(ordered, lengths, batch_size, batch_tokens))
-
-
 def _slices(ordered: Ids, lengths: Ids, batch_size: int, batch_tokens: int) -> Iterator[Ids]:
+    """Cut indices that are sorted by length into batches."""
     start = 0
     for end in range(len(ordered)):
         rows = end - start

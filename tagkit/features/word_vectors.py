@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tagkit.errors import VectorsError
+from tagkit.features.byte_blocks import ByteBlocks
 from tagkit.storage import PACKED
 from tagkit.wording import quoted, reason
 
@@ -258,16 +259,15 @@ def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:
                 f"vectors of {dim:,} numbers, which need {min_size:,} bytes or more; there are "
                 f"{'at most ' if path.suffix == PACKED else ''}{size:,}"
             )
+        blocks = ByteBlocks(file)
         for index in range(count):
-            word = bytearray()
-            while (char := file.read(1)) not in (b" ", b""):
-                word += char
-                if len(word) > MAX_WORD_BYTES:
-                    raise VectorsError(
-                        f"{path}: not word2vec's binary form: word {index + 1:,} has over "
-                        f"{MAX_WORD_BYTES:,} bytes"
-                    )
-            values = file.read(4 * dim)
+            word = blocks.up_to(b" ", MAX_WORD_BYTES)
+            if word is None:
+                raise VectorsError(
+                    f"{path}: not word2vec's binary form: word {index + 1:,} has over "
+                    f"{MAX_WORD_BYTES:,} bytes"
+                )
+            values = blocks.take(4 * dim)
             if len(values) < 4 * dim:
                 raise VectorsError(f"{path}: cut short: {index:,} of {count:,} vectors are there")
             # word2vec.c ends each vector with a line feed, other writers do not.

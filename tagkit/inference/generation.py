@@ -1,6 +1,5 @@
 """Texts from a language model: a prompt is continued, piece by piece."""
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import torch
 from torch import Tensor
 
 from tagkit.errors import DataError
+from tagkit.evaluation.language_report import perplexity
 from tagkit.inference.generation_options import GenerationOptions, check_options
 from tagkit.inference.language_model_reader import LanguageModelReader, TextPieces
 from tagkit.nn.generation.beam_search import beam_search
@@ -42,7 +42,7 @@ class Generated(Record):
     @property
     def perplexity(self) -> float:
         """Exponential of the mean negative log probability of a unit, or of halting."""
-        return perplexity(self.log_probability, self.units + (self.ended == "halt"))
+        return perplexity(-self.log_probability / (self.units + (self.ended == "halt")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,6 @@ class Piece:
     sample: int
     text: str
     done: Generated | None
-
-
-def perplexity(log_probability: float, units: int) -> float:
-    """Exponential of the mean negative log probability of a unit; infinite if one is impossible."""
-    try:
-        return math.exp(-log_probability / units)
-    except OverflowError:
-        return math.inf
 
 
 def generate_texts(

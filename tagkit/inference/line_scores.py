@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tagkit.errors import DataError
-from tagkit.inference.generation import perplexity
+from tagkit.evaluation.language_report import perplexity
 from tagkit.inference.language_model_reader import LanguageModelReader, ScoringReader
 from tagkit.nn.generation.path_score import path_log_probs, segment_log_probs
 from tagkit.text.json_text import Record
@@ -39,7 +39,7 @@ class LineScore(Record):
     @property
     def perplexity(self) -> float:
         """Exponential of the negative mean log probability of a unit."""
-        return perplexity(self.log_probability, self.units)
+        return perplexity(-self.log_probability / self.units)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, and what follows from them."""

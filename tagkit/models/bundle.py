@@ -51,7 +51,7 @@ from tagkit.models.weights import (
 )
 from tagkit.storage import METADATA, WEIGHTS, digest_of_bytes, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
-from tagkit.wording import quoted
+from tagkit.wording import quoted, reason
 
 # 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
 FORMAT_VERSION = 2
@@ -123,7 +123,7 @@ def save_bundle(
             for name, content in texts.items():
                 (temporary / name).write_bytes(content)
     except OSError as error:
-        raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise BundleError(f"{folder}: cannot be written: {reason(error)}") from None
 
 
 def metadata_bytes(metadata: Mapping[str, Any]) -> bytes:
@@ -246,7 +246,7 @@ def _open_part(path: Path) -> Iterator[tuple[BufferedReader, int]]:
     except FileNotFoundError:
         raise BundleError(f"{path}: missing; this is not a whole model") from None
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise BundleError(f"{path}: cannot be read: {reason(error)}") from None
 
 
 def _read(path: Path, limit: int) -> bytes:

@@ -6,6 +6,7 @@ from tagkit.errors import BundleError
 from tagkit.models.bundle import metadata_bytes, read_metadata
 from tagkit.models.calibration import KEY, ModelCalibration
 from tagkit.storage import METADATA, write_whole
+from tagkit.wording import reason
 
 
 def store_calibration(folder: Path, calibration: ModelCalibration | None) -> None:
@@ -27,4 +28,4 @@ def store_calibration(folder: Path, calibration: ModelCalibration | None) -> Non
     try:
         write_whole(folder / METADATA, metadata_bytes(metadata))
     except OSError as error:
-        raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise BundleError(f"{folder}: cannot be written: {reason(error)}") from None

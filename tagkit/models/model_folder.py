@@ -15,7 +15,7 @@ from tagkit.storage import (
     WEIGHTS,
     set_aside,
 )
-from tagkit.wording import listed
+from tagkit.wording import listed, reason
 
 CONFIG, VOCABULARY = "config.toml", "vocabulary.json"
 
@@ -46,7 +46,7 @@ def find_bundle(path: Path) -> Path:
             raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
         runs = sorted(each.name for each in path.glob("*") if SEED_RUN.fullmatch(each.name))
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise BundleError(f"{path}: cannot be read: {reason(error)}") from None
     if runs:  # a folder whose trainings have all ended has a table of them, and is no model folder
         raise BundleError(
             f"{path}: holds trainings with several seeds, which have not all ended; name one of "

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tagkit.errors import BundleError
 from tagkit.text.json_text import from_json
+from tagkit.wording import reason
 
 SUMMARY = "seeds.json"  # written last
 SEED_RUN = re.compile(r"seed-[0-9]+")  # folders that are runs of their own
@@ -39,7 +40,7 @@ def seeds_of(path: Path) -> list[int]:
             raise BundleError(f"{summary}: expected at most {_MAX_BYTES:,} bytes")
         seeds = [int(row["seed"]) for row in from_json(summary.read_bytes())]
     except OSError as error:
-        raise BundleError(f"{summary}: cannot be read: {error.strerror or error}") from None
+        raise BundleError(f"{summary}: cannot be read: {reason(error)}") from None
     except (ValueError, TypeError, KeyError, RecursionError):
         seeds = []
     if not seeds:

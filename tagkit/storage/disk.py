@@ -70,7 +70,7 @@ def digest_of(path: Path) -> str | None:
 def cannot_write(path: Path, error: OSError) -> CheckpointError:
     """The error of a run that could not write a file, with the remedy."""
     # Nothing is lost: the last checkpoint was renamed into place before this write began.
-    problem = f"{path}: cannot be written: {error.strerror or error}"
+    problem = f"{path}: cannot be written: {reason(error)}"
     return WriteError(problem, RESUME_AFTER)
 
 

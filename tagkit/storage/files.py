@@ -100,8 +100,8 @@ def open_output(
         return
     with refusals(path):
         file = _WholeFile(path, replace=replace)
+    stream = file.stream
     try:
-        stream = file.stream
         if path.suffix == PACKED:
             # Without the file's name and the time in the header (RFC 1952), equal data give equal
             # bytes, and a digest of the output can be compared.
@@ -125,6 +125,11 @@ def open_output(
                 on_partial(path.with_name(kept.name) if is_beside else kept)
         raise
     finally:
+        # gzip, left open, would complain of a closed file later. A pipe must not get its trailer,
+        # as if all of the output were there.
+        if stream is not file.stream and file.place is not None:
+            with suppress(OSError):
+                stream.close()
         file.discard()
 
 

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from tagkit.errors import CheckpointError
 from tagkit.storage.run_names import LOCK
-from tagkit.wording import ANOTHER_FOLDER, Message, quoted
+from tagkit.wording import ANOTHER_FOLDER, Message, quoted, reason
 
 # The last holder may remove the lock file between our opening and our locking it: we would hold a
 # lock on a file without a name. `filelock` notices (no link is left), and we try again.
@@ -115,9 +115,7 @@ def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> File
                     "folder"
                 )
                 return None
-            raise CheckpointError(
-                f"{folder}: cannot be written: {error.strerror or error}"
-            ) from None
+            raise CheckpointError(f"{folder}: cannot be written: {reason(error)}") from None
     raise CheckpointError(
         Message(
             f"{folder}: in use by {_owner(path) or 'another process'}; ",

@@ -18,7 +18,7 @@ from tagkit.evaluation.learning_curve import LearningCurve, Point
 from tagkit.storage import CURVE, cannot_write, write_whole
 from tagkit.text.json_text import from_json, plain, to_json
 from tagkit.training.artifact import FileArtifact
-from tagkit.wording import FORCE, Message
+from tagkit.wording import FORCE, Message, reason
 
 PICTURE = "learning-curve.svg"
 SIZE_RUN = re.compile(r"size-[0-9]+-seed-[0-9]+")  # folders that are runs of their own
@@ -101,7 +101,7 @@ def read_measured(folder: Path) -> Measured:
             tuple(sorted(map(int, sizes or ()))), tuple(sorted(map(int, seeds))),
         )  # fmt: skip
     except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             Message(f"{path}: is damaged ({error}); ", FORCE, " measures the curve again")

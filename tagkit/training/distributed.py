@@ -144,21 +144,33 @@ class Processes:
         if self.accelerator is None:
             yield
             return
-        try:
+        # Around the tracker's own calls alone: other errors of the run are not its errors.
+        with self._tracker_errors(name):
             self.accelerator.init_trackers(name)
-            try:
-                yield
-            finally:
+        try:
+            yield
+        finally:
+            with self._tracker_errors(name):
                 # Not Accelerate's end_training: it would disconnect the processes as well.
                 for tracker in self.accelerator.trackers:
                     tracker.finish()
-        except OSError as error:
-            raise cannot_write(Path(self.accelerator.project_dir or name), error) from None
 
     def log(self, values: Mapping[str, float], step: int) -> None:
-        """Send values to the tracker, if there is one."""
+        """Send values to the tracker, if there is one.
+
+        Raises:
+            CheckpointError: it cannot write.
+        """
         if self.accelerator is not None:
-            self.accelerator.log(dict(values), step=step)
+            with self._tracker_errors("tracker"):
+                self.accelerator.log(dict(values), step=step)
+
+    @contextmanager
+    def _tracker_errors(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise cannot_write(Path(self.accelerator.project_dir or name), error) from None
 
     def _sum(self, tensor: Tensor) -> Tensor:
         summed: Tensor = self.accelerator.reduce(tensor.to(self.accelerator.device), "sum")

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.storage import MANIFEST, cannot_write, write_whole
-from tagkit.wording import ANOTHER_FOLDER, RESUME, Message
+from tagkit.wording import ANOTHER_FOLDER, RESUME, Message, reason
 
 HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
 FORMAT_VERSION = 1
@@ -160,7 +160,7 @@ def _read(path: Path) -> set[str]:
         if path.is_symlink():
             problem = "expected a file, found a link"
     except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         problem = "expected the manifest of a run, found something else or a damaged one"
     if problem:

@@ -171,7 +171,7 @@ class RowAdam:
 def _as_wide_as(moment: Tensor, values: Tensor) -> Tensor:
     """The values of each row, or their mean where the moment is one number a row.
 
-    So is also a second moment that an earlier version saved of a large table.
+    A second moment that an earlier version saved, of a number for each weight, is averaged too.
     """
     narrow = moment.dim() == 2 and moment.shape[1] < values.shape[1]
     return values.mean(1, keepdim=True) if narrow else values

@@ -28,6 +28,7 @@ from tagkit.wording import (
     Message,
     Setting,
     listed,
+    reason,
 )
 
 
@@ -208,4 +209,4 @@ def _remove(folder: Path, files: Sequence[str], folders: Sequence[str]) -> None:
 
 
 def _cannot_write(folder: Path, error: OSError) -> CheckpointError:
-    return CheckpointError(f"{folder}: cannot be written: {error.strerror or error}")
+    return CheckpointError(f"{folder}: cannot be written: {reason(error)}")

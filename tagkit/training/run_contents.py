@@ -23,6 +23,7 @@ from tagkit.training import curve_files, run_files, seed_scores, trials
 from tagkit.training.artifact import FileArtifact, FolderArtifact, Proof
 from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.training.run_files import CHECKPOINTS, MODELS
+from tagkit.wording import reason
 
 # All that a run of any command may write. Each row comes from the module that writes the file.
 FILES: dict[str, FileArtifact] = {
@@ -83,7 +84,7 @@ def contents_of(folder: Path, manifest: Manifest) -> Contents:
     try:
         _walk(folder, "", manifest, manifest.folders(), found)
     except OSError as error:
-        raise CheckpointError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        raise CheckpointError(f"{folder}: cannot be read: {reason(error)}") from None
     return found
 
 
@@ -177,7 +178,7 @@ def _entries(folder: Path) -> Iterator[Path]:
         try:
             yield from sorted(folder.iterdir())
         except OSError as error:
-            raise CheckpointError(f"{folder}: cannot be read: {error.strerror or error}") from None
+            raise CheckpointError(f"{folder}: cannot be read: {reason(error)}") from None
 
 
 def _holds(proof: Proof, path: Path) -> bool:

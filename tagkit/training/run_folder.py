@@ -11,9 +11,8 @@
     tensorboard/       with train.tracker = "tensorboard"
     tagkit-run.json    the names of all these files: see `tagkit.training.manifest`
 
-A run writes here and nowhere else (Matplotlib keeps a list of fonts in its own cache), and removes
-only files of which its manifest, or without one their content, proves that a run has written them
-(`tagkit.training.run_contents`):
+A run writes here and nowhere else, and removes only files of which its manifest, or without one
+their content, proves that a run has written them (`tagkit.training.run_contents`):
 
 - A new run needs a folder without foreign files, with or without `force`, and names those it
   finds.

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from tagkit.features.language_part import LanguagePart
 from tagkit.models.contextual import RULE
 from tagkit.storage import make_folder, new_folder
 from tagkit.text.records import Sentence
+from tagkit.wording import reason
 
 VARIABLE = "TAGKIT_CACHE"
 _SENTENCES, _STATES = "sentences.txt", "states.f32"
@@ -102,14 +103,14 @@ class StateCache:
             # Sorted: of a sentence that is in two parts the same one is taken in every process.
             yield from sorted(part for part in self.folder.iterdir() if part.name[0] != ".")
 
-    def _take(self, part: Path, wanted: Iterable[str]) -> None:
+    def _take(self, part: Path, wanted: Container[str]) -> None:
         """Know what a part has of the sentences that are wanted."""
-        needed, found, words = {*wanted}, [], 0
+        found, words = [], 0
         try:
             with (part / _SENTENCES).open(encoding="ascii") as lines:
                 for line in lines:
                     digest, count = line.split()
-                    if digest in needed:
+                    if digest in wanted:
                         found.append((digest, words, words + int(count)))
                     words += int(count)
             if (part / _STATES).stat().st_size != words * self._width * _NUMBER.itemsize:
@@ -136,20 +137,20 @@ class StateCache:
         # A name of its own: two runs that read the same corpus at once do not meet.
         part = self.folder / secrets.token_hex(8)
         with new_folder(part) as beside:
-            try:
-                with (
-                    (beside / _STATES).open("wb") as values,
-                    (beside / _SENTENCES).open("w", encoding="ascii") as lines,
-                ):
-                    for begin in range(0, len(sentences), _AT_ONCE):
-                        chosen = sentences[begin : begin + _AT_ONCE]
-                        found = read([sentence for _, sentence in chosen])
+            for begin in range(0, len(sentences), _AT_ONCE):
+                chosen = sentences[begin : begin + _AT_ONCE]
+                found = read([sentence for _, sentence in chosen])
+                try:  # around the writing alone: `read` has errors of its own
+                    with (
+                        (beside / _STATES).open("ab") as values,
+                        (beside / _SENTENCES).open("a", encoding="ascii") as lines,
+                    ):
                         for (digest, sentence), states in zip(chosen, found, strict=True):
                             values.write(np.ascontiguousarray(states, _NUMBER).data)
                             lines.write(f"{digest} {len(sentence)}\n")
-            except OSError as error:
-                raise DataError(f"{part}: cannot be written: {error.strerror or error}") from None
-        self._take(part, [digest for digest, _ in sentences])
+                except OSError as error:
+                    raise DataError(f"{part}: cannot be written: {reason(error)}") from None
+        self._take(part, {digest for digest, _ in sentences})
 
 
 def _digest_of_model(part: LanguagePart, device: torch.device) -> str:

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -188,13 +188,13 @@ def train(
     threads = set_threads(config.train.threads)
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
-    listener = undisturbed(listener) if processes.is_first else Listener()
+    listener = undisturbed(listener, device) if processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
-    notes: list[str] = []  # until there is a log to write them to
+    notes = _Notes()
     # At the end torch's random state is what it was: training does not change a caller's draws.
     restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
     with (
-        folder.locked(notes.append),
+        folder.locked(notes),
         restored,
         oom_as_error(),
         chosen_threads(),
@@ -219,15 +219,13 @@ def train(
         facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         identified = identity(prepared.config, digests, device.type, processes.count)
-        # There is a log as soon as the folder is open, and no note before the first step.
-        state = RunState(prepared, processes, lambda text: logged.on_note(text))
+        state = RunState(prepared, processes, notes)
         if not fits_later:
             state.broadcast_fitted()
-        checkpoint = folder.open(identified, state.check, notes.append, resume=resume)
+        checkpoint = folder.open(identified, state.check, notes, resume=resume)
         processes.barrier()  # the first process has made the folder ready
         logged = folder.logged(listener)
-        for note in notes:
-            logged.on_note(note)
+        notes.hand_to(logged.on_note)
         findings = diagnose_corpus(prepared)
         for finding in findings:
             logged.on_finding(finding)
@@ -248,6 +246,23 @@ def train(
                 run.checkpoint()  # of step 0, so that there is always one to go back to
             train_run = solve_readout if is_closed_form(prepared.config) else training_loop
             return finish(run, train_run(run), findings)
+
+
+class _Notes:
+    """Called with each note of a run: those that come before there is a log wait for it."""
+
+    def __init__(self) -> None:
+        self._waiting: list[str] = []
+        self._on_note: Callable[[str], object] = self._waiting.append
+
+    def __call__(self, text: str) -> None:
+        self._on_note(text)
+
+    def hand_to(self, on_note: Callable[[str], object]) -> None:
+        """Hand on the notes that wait, and from now on each one as it comes."""
+        self._on_note = on_note
+        for note in self._waiting:
+            on_note(note)
 
 
 def _nonfinite(loss: float, settings: TrainConfig) -> str:

@@ -14,7 +14,7 @@ from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
 from tagkit.training.learning_curve import CurveListener
 
 SCORES = {875: 0.75, 1750: 0.80, 3500: 0.84, 7000: 0.872, 14_000: 0.8975}
-CURVE = fit("F1", [Point(size, 1, score) for size, score in SCORES.items()])
+CURVE = fit("F1", [Point(size, 1, score) for size, score in SCORES.items()], "sentence")
 TRAIN = ("learning-curve", "--train", "train.conll", "--dev", "dev.conll", "-o", "curve")
 
 
@@ -79,9 +79,8 @@ def test_several_seeds_have_a_mean_a_deviation_and_warnings_name_the_flag(
 ) -> None:
     points = [Point(size, seed, score + 0.01 * seed) for size, score in
               ((10, 0.5), (20, 0.6), (40, 0.55)) for seed in (1, 2, 3)]  # fmt: skip
-    monkeypatch.setattr(
-        "tagkit.training.learning_curve.learning_curve", lambda *_, **__: fit("F1", points)
-    )
+    curve = fit("F1", points, "sentence")
+    monkeypatch.setattr("tagkit.training.learning_curve.learning_curve", lambda *_, **__: curve)
     lines = tagkit(*TRAIN, "-q").out.splitlines()
     assert lines[:3] == [
         " sentences    dev F1  deviation  seeds",
@@ -95,13 +94,14 @@ def test_several_seeds_have_a_mean_a_deviation_and_warnings_name_the_flag(
 
 def test_forecasts_of_less_than_one_percent_of_errors_have_two_decimals(tmp_path: Path) -> None:
     points = [Point(size, 1, score) for size, score in ((10, 0.98), (20, 0.99), (40, 0.995))]
-    curve = fit("F1", points)
+    curve = fit("F1", points, "sentence")
     (line,) = (line for line in curve_lines(curve, tmp_path) if line.startswith("With twice"))
     assert f"80 sentences: about {100 * curve.forecasts[0].score:.2f} (" in line
 
 
 def test_of_a_dev_without_errors_no_forecast_is_shown(tmp_path: Path) -> None:
-    lines = [*curve_lines(fit("F1", [Point(size, 1, 1.0) for size in (10, 20, 40)]), tmp_path)]
+    perfect = fit("F1", [Point(size, 1, 1.0) for size in (10, 20, 40)], "sentence")
+    lines = [*curve_lines(perfect, tmp_path)]
     assert [line.split() for line in lines[1:4]] == [
         [size, "100.00"] for size in ("10", "20", "40")
     ]

@@ -115,3 +115,25 @@ def test_whole_documents_are_held_out_and_drawn(tmp_path: Path) -> None:
     path.write_text(SENTENCE * 3, "utf-8")
     with pytest.raises(DataError, match="one document is not enough to split off a dev corpus"):
         hold_out(load_corpus(config(path), TAGS).train, 0.5, 1, by_document=True)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "fraction", "expected"),
+    [
+        ((90, 6, 4), 0.1, {10}),  # not the long one
+        ((90, 12, 4), 0.1, {4 + 12, 12}),  # 12 is nearer to 11 than none
+        ((90, 2), 0.1, {2}),  # nearer than 90
+        ((30, 31, 32), 0.1, {30}),  # all are far too long: the shortest one
+        ((5, 5), 0.9, {5}),  # something is left to learn from
+    ],
+)
+def test_documents_that_are_held_out_have_about_the_share_that_was_asked_for(
+    tmp_path: Path, lengths: tuple[int, ...], fraction: float, expected: set[int]
+) -> None:
+    path = tmp_path / "train.conll"
+    path.write_text("".join(f"-DOCSTART- O\n\n{SENTENCE * n}" for n in lengths), "utf-8")
+    train = load_corpus(config(path), TAGS).train
+    found = {
+        len(hold_out(train, fraction, seed, by_document=True)[1].sentences) for seed in range(12)
+    }
+    assert found == expected

@@ -178,3 +178,13 @@ def test_a_file_that_begins_with_the_mark_of_another_encoding_is_told_so(
     kind = encoding[: len("utf-16")]
     found = f"begins with the byte order mark of {kind.upper()}. Name it with data.encoding={kind}"
     assert str(caught.value) == f"{path}:1: {found}"
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    # More than a buffer holds, as what was read before is not missing.
+    lines = iter(as_it_is(path, "".join(f"line {number}\n" for number in range(20_000))))
+    assert next(lines) == "line 0"
+    path.write_text("line 0\n", "utf-8")
+    with pytest.raises(DataError, match=r"a\.txt: was altered while it was in use"):
+        list(lines)

@@ -40,7 +40,7 @@ def law_of(error: float, ratio: float, exponent: float) -> PowerLaw:
 )
 def test_scores_that_follow_a_law_give_it_back(error: float, ratio: float, exponent: float) -> None:
     law = law_of(error, ratio, exponent)
-    curve = fit("F1", points(law, seeds=3))
+    curve = fit("F1", points(law, seeds=3), "sentence")
     for size in SIZES:
         of_size = 1 - law.score(size)
         assert 1 - curve.law.score(size) == pytest.approx(of_size, rel=0.02)
@@ -100,7 +100,7 @@ def test_nine_in_ten_intervals_hold_the_score_of_twice_the_data(noise: float, se
     for number in range(count):
         ratio = 0.0 if rng.random() < 0.3 else rng.uniform(0, 0.7)
         law = law_of(rng.uniform(0.05, 0.4), ratio, rng.uniform(0.15, 0.6))
-        twice = fit("F1", points(law, seeds, noise, number)).forecasts[0]
+        twice = fit("F1", points(law, seeds, noise, number), "sentence").forecasts[0]
         error = (1 - law.score(twice.sentences)) * math.exp(noise * rng.standard_normal())
         inside += twice.low <= 1 - error <= twice.high
         widths.append((twice.high - twice.low) / (1 - law.score(SIZES[-1])))
@@ -113,33 +113,35 @@ def test_more_seeds_make_the_interval_narrower_and_noise_makes_it_wider() -> Non
     law = law_of(0.1, 0.2, 0.4)
 
     def width(seeds: int, noise: float) -> float:
-        twice = fit("F1", points(law, seeds, noise)).forecasts[0]
+        twice = fit("F1", points(law, seeds, noise), "sentence").forecasts[0]
         return twice.high - twice.low
 
     assert width(5, 0.02) < width(2, 0.02) < width(1, 0.02)
     assert width(3, 0.01) < width(3, 0.05) < width(3, 0.2)
-    four = fit("F1", points(law)).forecasts[1]
+    four = fit("F1", points(law), "sentence").forecasts[1]
     assert four.high - four.low > width(1, 0.0)
 
 
 def test_forecasts_are_the_same_in_another_order_and_with_all_sizes_ten_times_larger() -> None:
     found = points(law_of(0.2, 0.1, 0.3), seeds=2, noise=0.03)
-    curve = fit("F1", found)
-    assert fit("F1", found[::-1]) == curve
-    larger = fit("F1", [replace(point, sentences=10 * point.sentences) for point in found])
+    curve = fit("F1", found, "sentence")
+    assert fit("F1", found[::-1], "sentence") == curve
+    tenfold = [replace(point, sentences=10 * point.sentences) for point in found]
+    larger = fit("F1", tenfold, "sentence")
     for ours, theirs in zip(curve.forecasts, larger.forecasts, strict=True):
         assert theirs.sentences == 10 * ours.sentences
         assert (theirs.score, theirs.low, theirs.high) == pytest.approx(
             (ours.score, ours.low, ours.high)
         )
-    assert fit("F1", found, seed=2).forecasts != curve.forecasts  # the ends, by other draws
-    assert fit("F1", found, seed=2).law == curve.law
+    other = fit("F1", found, "sentence", seed=2)
+    assert other.forecasts != curve.forecasts  # the ends, by other draws
+    assert other.law == curve.law
 
 
 def test_errors_far_below_a_thousandth_follow_their_law_too() -> None:
     law = PowerLaw(0.0, 1.0, 1.0)  # an error of a thousandth with 1,000 sentences
     halved = [Point(size, 1, law.score(size)) for size in (1000, 2000, 4000, 8000)]
-    curve = fit("acc.", halved)
+    curve = fit("acc.", halved, "sentence")
     for point in halved:
         assert 1 - curve.law.score(point.sentences) == pytest.approx(1 - point.score, rel=0.03)
     twice, four = curve.forecasts
@@ -147,13 +149,13 @@ def test_errors_far_below_a_thousandth_follow_their_law_too() -> None:
     assert twice.low > halved[-1].score
     assert four.score > twice.score
     # Half of the smallest error is what a score of 1 counts as.
-    ended = fit("acc.", [*halved[:3], Point(8000, 1, 1.0)])
+    ended = fit("acc.", [*halved[:3], Point(8000, 1, 1.0)], "sentence")
     assert ended.law.score(8000) == pytest.approx(curve.law.score(8000), abs=1e-9)
 
 
 @pytest.mark.parametrize("score", [0.001, 1.0, 0.5])
 def test_scores_that_do_not_rise_have_a_forecast_too(score: float) -> None:
-    curve = fit("F1", [Point(size, 1, score) for size in SIZES])
+    curve = fit("F1", [Point(size, 1, score) for size in SIZES], "sentence")
     for each in curve.forecasts:
         assert 0 <= each.low <= each.high <= 1
         assert abs(each.score - score) < 0.05
@@ -174,21 +176,21 @@ def test_a_dev_without_errors_forecasts_none_and_says_what_to_do() -> None:
 
 def test_scores_of_nothing_forecast_nothing() -> None:
     with pytest.raises(DataError, match="every score is 0, from which nothing can be forecast"):
-        fit("F1", [Point(size, 1, 0.0) for size in SIZES])
+        fit("F1", [Point(size, 1, 0.0) for size in SIZES], "sentence")
 
 
 def test_three_sizes_are_needed() -> None:
     with pytest.raises(DataError) as raised:
-        fit("F1", [Point(10, 1, 0.1), Point(20, 1, 0.2), Point(20, 2, 0.3)])
+        fit("F1", [Point(10, 1, 0.1), Point(20, 1, 0.2), Point(20, 2, 0.3)], "sentence")
     assert str(raised.value) == "learning curve: expected scores of at least 3 sizes, found 2"
 
 
 def of_scores(*scores: float) -> LearningCurve:
-    return fit("F1", [Point(size, 1, s) for size, s in zip(SIZES, scores, strict=True)])
+    return fit("F1", [Point(size, 1, s) for size, s in zip(SIZES, scores, strict=True)], "sentence")
 
 
 def test_a_curve_that_rises_by_a_law_has_no_remark() -> None:
-    assert fit("F1", points(law_of(0.1, 0.0, 0.4), noise=0.01)).remarks() == ()
+    assert fit("F1", points(law_of(0.1, 0.0, 0.4), noise=0.01), "sentence").remarks() == ()
     assert LEVEL == 0.9
 
 
@@ -213,7 +215,8 @@ def test_scores_off_the_law_make_a_vague_forecast() -> None:
 
 
 def test_means_are_of_each_size() -> None:
-    curve = fit("F1", [Point(20, 2, 0.5), Point(10, 1, 0.1), Point(40, 1, 0.6), Point(20, 1, 0.3)])
+    found = [Point(20, 2, 0.5), Point(10, 1, 0.1), Point(40, 1, 0.6), Point(20, 1, 0.3)]
+    curve = fit("F1", found, "sentence")
     assert curve.mean_scores() == {10: 0.1, 20: 0.4, 40: 0.6}
     assert curve.to_dict()["points"][1] == {"sentences": 20, "seed": 1, "score": 0.3}
     assert curve.to_dict()["unit"] == "sentence"

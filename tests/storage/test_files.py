@@ -3,6 +3,8 @@
 import gzip
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,21 @@ def test_beside_a_link_what_is_kept_lies_where_the_link_leads(tmp_path: Path) ->
     (tmp_path / "a").symlink_to("there/b")
     (kept,) = keeping(tmp_path / "a", "text", error=DataError("bad"))
     assert kept == tmp_path / "there" / "b.partial"
+
+
+def test_packed_output_that_is_stopped_leaves_neither_file_nor_complaint(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, sys, tagkit.storage\n"
+        "try:\n"
+        "    with tagkit.storage.open_output(pathlib.Path(sys.argv[1])) as write:\n"
+        "        write('one')\n"
+        "        raise KeyboardInterrupt\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+    )
+    # In this mode Python says what goes wrong where an object ends: gzip, left open, would find
+    # that its file is closed.
+    command = [sys.executable, "-X", "dev", "-c", program, str(tmp_path / "a.gz")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
+    assert os.listdir(tmp_path) == []

@@ -54,6 +54,6 @@ def all_parts() -> list[Part]:
         Part("", systems),
         Part("", calibration),
         Part("", Sets("tags", report_sets(0.9, [1, 1, 3, 100], [True, False, True, True], 100, 1))),
-        Part("", fit("F1", points)),
+        Part("", fit("F1", points, "sentence")),
         Part("", audit),
     ]

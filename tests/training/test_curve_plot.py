@@ -23,7 +23,7 @@ def drawn(folder: Path, curve: LearningCurve) -> ElementTree.Element:
 
 
 def test_every_point_and_forecast_has_a_place_by_its_size_and_score(tmp_path: Path) -> None:
-    curve = fit("F1", POINTS)
+    curve = fit("F1", POINTS, "sentence")
     dots = drawn(tmp_path, curve).findall(f".//{SVG}circle")
     titles = [dot.findtext(f"{SVG}title") or "" for dot in dots]
     twice = curve.forecasts[0]
@@ -61,7 +61,7 @@ def test_labels_of_sizes_do_not_touch(tmp_path: Path) -> None:
     points = [Point(size, 1, 0.5 + size / 1e5) for size in (10_000, 10_100, 10_200, 10_300)]
     texts = [
         (float(element.attrib["x"]), element.text or "")
-        for element in drawn(tmp_path, fit("F1", points)).iter(f"{SVG}text")
+        for element in drawn(tmp_path, fit("F1", points, "sentence")).iter(f"{SVG}text")
         if re.fullmatch(r"[\d,]{5,}", element.text or "")
     ]
     assert [text for _, text in texts] == ["41,200", "20,600", "10,300"]
@@ -69,4 +69,4 @@ def test_labels_of_sizes_do_not_touch(tmp_path: Path) -> None:
 
 def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"nowhere/curve\.svg: cannot be written: "):
-        write_picture(tmp_path / "nowhere" / "curve.svg", fit("F1", POINTS))
+        write_picture(tmp_path / "nowhere" / "curve.svg", fit("F1", POINTS, "sentence"))

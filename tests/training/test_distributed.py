@@ -1,5 +1,6 @@
 """Several processes that train one model: the same weights as one, the same scores, one writer."""
 
+import errno
 import json
 import os
 import socket
@@ -12,6 +13,8 @@ import torch
 from runs import settings_without_chance
 from safetensors.torch import load_file
 
+from tagkit.errors import WriteError
+from tagkit.training.distributed import Processes
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.usefixtures("full_fits")  # as in processes of their own
@@ -92,6 +95,45 @@ def run_two(
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model" / "last" / "model.safetensors")
+
+
+class Tracking:
+    """The part of Accelerate that writes; `full` is the call for which the disk has no room."""
+
+    project_dir, num_processes, process_index = "out", 1, 0
+
+    def __init__(self, full: str = "") -> None:
+        self.full = full
+        self.trackers = [self]
+
+    def init_trackers(self, name: str) -> None:
+        self._write("begin")
+
+    def log(self, values: dict[str, float], step: int) -> None:
+        self._write("log")
+
+    def finish(self) -> None:
+        self._write("finish")
+
+    def _write(self, what: str) -> None:
+        if what == self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("full", ["begin", "log", "finish"])
+def test_a_tracker_that_cannot_write_is_named(full: str) -> None:
+    processes = Processes(Tracking(full))  # type: ignore[arg-type]
+    with (
+        pytest.raises(WriteError, match=r"^out: cannot be written: No space left on device"),
+        processes.tracking("run"),
+    ):
+        processes.log({"loss": 1.0}, 1)
+
+
+def test_another_error_of_a_run_is_not_that_of_its_tracker() -> None:
+    processes = Processes(Tracking())  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match="elsewhere"), processes.tracking("run"):
+        open("/elsewhere/file")
 
 
 @pytest.mark.slow

@@ -103,6 +103,15 @@ def test_what_is_stopped_while_it_is_written_leaves_no_part(folder: Path) -> Non
     assert StateCache(PART, CPU).fill([ONE], Reader()) == 1
 
 
+def test_an_error_of_the_language_model_is_not_one_of_the_disk(folder: Path) -> None:
+    def failing(sentences: Sequence[Sentence]) -> list[States]:
+        raise OSError("of the model")
+
+    with pytest.raises(OSError, match=r"^of the model$"):
+        StateCache(PART, CPU).fill([ONE], failing)
+    assert contents(folder) == {}
+
+
 def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(folder: Path) -> None:
     folder.write_text("a file")
     with pytest.raises(DataError) as caught:

@@ -24,7 +24,7 @@ def test_the_next_number_is_the_one_that_was_due_even_after_an_error() -> None:
     torch.manual_seed(1)
     expected = torch.rand(4).tolist()
     drawing = Drawing()
-    listener = undisturbed(drawing)
+    listener = undisturbed(drawing, torch.device("cpu"))
     torch.manual_seed(1)
     found = [torch.rand(1).item()]
     listener.on_note("a")
@@ -36,3 +36,18 @@ def test_the_next_number_is_the_one_that_was_due_even_after_an_error() -> None:
     found.append(torch.rand(1).item())
     assert found == expected
     assert drawing.told == ["a"]
+
+
+@pytest.mark.cuda
+def test_numbers_of_the_gpu_are_those_that_were_due_too() -> None:
+    class DrawingThere(Listener):
+        def on_note(self, text: str) -> None:
+            torch.rand(3, device="cuda")
+
+    torch.manual_seed(1)
+    expected = torch.rand(2, device="cuda").tolist()
+    listener = undisturbed(DrawingThere(), torch.device("cuda"))
+    torch.manual_seed(1)
+    found = [torch.rand(1, device="cuda").item()]
+    listener.on_note(text="a")
+    assert [*found, torch.rand(1, device="cuda").item()] == expected

@@ -12,7 +12,7 @@ from contextlib import suppress
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.text_columns import SEMICOLONS, TEXT_NAMES, Row, plain_name
-from tagkit.errors import FormatError
+from tagkit.errors import FileError
 from tagkit.wording import Message, Setting, quoted
 
 _LOOKED_AT = 1000  # rows, at most, that show which separator there is
@@ -27,6 +27,7 @@ def csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
 
     Raises:
         FormatError: a row is not CSV, and there is no `reading.on_error` to report to.
+        FileError: nothing tells what separates the cells, or a row is too long.
     """
     # The limit is one of the whole process, 131,072 characters unless somebody has raised it; never
     # lowered, as other readers may rely on it.
@@ -63,7 +64,7 @@ def _separator(source: Source, reading: Reading) -> str:
     """What stands between the cells of a file.
 
     Raises:
-        FormatError: semicolons seem to, and the first row leaves it open.
+        FileError: semicolons seem to, and the first row leaves it open.
     """
     lines = source.beginning(waiting=False)
     row = first_row(lines)
@@ -84,7 +85,7 @@ def _separator(source: Source, reading: Reading) -> str:
     has_commas = by_commas and len(by_commas[0]) > 1 and are_rows_of_csv(lines)
     if are_rows_of_csv(lines, ";") and not has_commas:
         first = next(number for number, line in enumerate(lines, 1) if line.strip())
-        raise FormatError(source.name, first, f"expected cells separated by commas: {SEMICOLONS}")
+        raise FileError(source.name, first, f"expected cells separated by commas: {SEMICOLONS}")
     return ","
 
 
@@ -138,7 +139,7 @@ class _RowLines:
         if self.length > limit + 1:  # the line end counts here, and not in the limit
             problem = f"expected a row of at most {limit:,} characters, found a longer one: is a "
             problem += "quote not closed? data.max_line_chars is the limit"
-            raise FormatError(self.source.name, self.row, problem)
+            raise FileError(self.source.name, self.row, problem)
         return line
 
     def _lines(self) -> Iterator[str]:

@@ -7,7 +7,7 @@ lines, separated by blanks.
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import repeat, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
@@ -41,42 +41,29 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
         raise DataError(f"{folder}: expected a file {WORDS}, found none")
     if reading.with_tags and tags is None and labels is None:
         raise DataError(f"{folder}: expected {TAGS} or {LABELS} beside {WORDS}, found neither")
-    # In place of a file that is not there: a line of nothing for each line of the others.
-    nothing: Iterator[tuple[int, str | None]] = repeat((0, ""))
-    tag_lines = tags.numbered() if tags and reading.with_tags else nothing
-    label_lines = labels.numbered() if labels else nothing
-    columns = zip_longest(
-        words.numbered(),
-        tag_lines,
-        label_lines,
-        fillvalue=(0, None),  # None: this file has ended, and others may not have
-    )
-    for number, ((_, line), (_, tag_line), (_, label)) in enumerate(columns, 1):
-        if line is None or tag_line is None or label is None:
+    files = {WORDS: words.numbered()}
+    if tags and reading.with_tags:
+        files[TAGS] = tags.numbered()
+    if labels:
+        files[LABELS] = labels.numbered()
+    # None: this file has ended, and others may not have.
+    for number, lines in enumerate(zip_longest(*files.values(), fillvalue=(0, None)), 1):
+        row: dict[str, str | None] = {
+            name: line for name, (_, line) in zip(files, lines, strict=True)
+        }
+        if None in row.values():
             # Blank lines at the end of one file alone are no lines that another one lacks.
-            if line is None and not any(x for x in (tag_line, label)):
-                break
-            # Name the file that ended first, and one that goes on.
-            name, has = (WORDS, line) if line is None else (TAGS, tag_line)
-            name, has = (name, has) if has is None else (LABELS, label)
-            more = WORDS if name != WORDS else (TAGS if tag_line else LABELS)
-            reading.refuse(
-                str(folder / name), number, f"expected a line as {more} has, found the file's end"
-            )
+            longer = next((name for name, line in row.items() if line and line.strip(" \t")), None)
+            if longer is None:
+                continue  # to the end of all files, as these are what the corpus holds
+            ended = next(name for name, line in row.items() if line is None)
+            problem = f"expected a line as {longer} has, found the file's end"
+            reading.refuse(str(folder / ended), number, problem)
             return
-        sentence = _sentence(folder, number, (line, tag_line, label), tags is not None, reading)
+        cells = row[WORDS] or "", row.get(TAGS) or "", row.get(LABELS) or ""
+        sentence = _sentence(folder, number, cells, tags is not None, reading)
         if sentence is not None:
             yield sentence
-    # To their ends, as all of them is what the corpus holds.
-    for name, lines in ((TAGS, tag_lines), (LABELS, label_lines)):
-        more_lines = (
-            () if lines is nothing else (n for n, line in lines if line and line.strip(" \t"))
-        )
-        for number in more_lines:
-            reading.refuse(
-                str(folder / WORDS), number, f"expected a line as {name} has, found the file's end"
-            )
-            return
 
 
 def _sentence(

@@ -21,7 +21,7 @@ from typing import BinaryIO, cast
 
 from tagkit.corpus.formats.decoding import LINE_REMEDY, ByteFacts, read_lines, readable
 from tagkit.corpus.formats.digests import Digests
-from tagkit.errors import DataError
+from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import PACKED
 from tagkit.wording import reason
@@ -303,8 +303,8 @@ def read_text(
         digests: which take note of what is read.
 
     Raises:
-        DataError: the file cannot be read, or is longer than `max_chars`.
-        FormatError: bytes that are not of this encoding.
+        DataError: the file cannot be read.
+        FormatError: bytes that are not of this encoding, or more than `max_chars` characters.
     """
     with open_bytes(path, digests) as file:
         kept: list[str] = []
@@ -320,10 +320,8 @@ def read_text(
             kept.append("".join(lines))
             size += len(kept[-1])
             if size > max_chars:
-                raise DataError(
-                    f"{path}: expected a text of at most {max_chars:,} characters, found a longer "
-                    f"one. {LINE_REMEDY}"
-                )
+                problem = f"expected a text of at most {max_chars:,} characters, found a longer one"
+                raise FileError(source_name(path), 1, f"{problem}. {LINE_REMEDY}")
         return "".join(kept)
 
 

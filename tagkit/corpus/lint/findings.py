@@ -9,6 +9,7 @@ from tagkit.text.records import Sentence
 from tagkit.wording import first_of, plural
 
 Severity = Literal["error", "warning", "note"]
+_SHOWN_LINES = 5  # numbers of lines that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,8 @@ class CheckReport:
         }
 
 
-def shown_lines(lines: tuple[int, ...] | list[int], most: int = 5) -> str:
+def shown_lines(lines: tuple[int, ...] | list[int]) -> str:
     """'line 7' or 'lines 7, 9, 12 and 30 more'."""
     lines = tuple(dict.fromkeys(lines))  # one line may have several odd characters
-    numbers = first_of([f"{line:,}" for line in lines[:most]], len(lines))
+    numbers = first_of([f"{line:,}" for line in lines[:_SHOWN_LINES]], len(lines))
     return f"line{'s' if len(lines) > 1 else ''} {numbers}"

@@ -21,9 +21,9 @@ def read_curve(path: Path) -> LearningCurve:
     Raises:
         DataError: it cannot be read, or is no learning curve.
     """
-    measure, points = _read(path, "the learning-curve.json of tagkit learning-curve", _points)
+    curve = _read(path, "the learning-curve.json of tagkit learning-curve", _curve)
     # Law and forecasts follow from the points: they are never other than those of this version.
-    return fit(measure, points)
+    return fit(*curve)
 
 
 def read_audit(path: Path) -> Audit:
@@ -44,14 +44,15 @@ def _read(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Recor
         raise DataError(f"{path}: expected {expected}, found something else") from None
 
 
-def _points(found: Any) -> tuple[str, list[Point]]:
+def _curve(found: Any) -> tuple[str, list[Point], str]:
+    """Measure, points, and what a training sentence is called."""
     points = [
         Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
         for each in found["points"]
     ]
     if not all(0 < each.sentences <= _MAX_SENTENCES and 0 <= each.score <= 1 for each in points):
         raise ValueError("a point is out of range")
-    return str(found["measure"]), points
+    return str(found["measure"]), points, str(found["unit"])
 
 
 def _audit(found: Any) -> Audit:

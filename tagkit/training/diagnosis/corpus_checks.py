@@ -242,7 +242,7 @@ def _duplicates(corpora: Corpora) -> Iterator[Statement]:
 def _occur_again(
     corpora: Corpora, source: CountedSplit, parts: Iterable[CountedSplit], role: str
 ) -> Iterator[Statement]:
-    """Of each part how many of its sentences are in `source` too, with whose `role` in the run."""
+    """How many sentences of each part occur in `source` too, whose `role` in the run is said."""
     known = {sentence.words for sentence in source.split.sentences}
     for part in parts:
         shared = shared_sentences(part.split.sentences, known)

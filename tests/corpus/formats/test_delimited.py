@@ -10,6 +10,7 @@ from formats_help import Reader, Writer, read, refusal, texts, write
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tagkit
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.delimited import (
     looks_like_csv,
@@ -289,9 +290,19 @@ def test_semicolons_below_a_comma_are_one_error(tmp_path: Path) -> None:
     )
     assert refusal(tmp_path / "a", content, read_csv) == expected
     assert refusal(tmp_path / "a", content, read_csv, with_tags=False, text_column=0) == expected
-    with pytest.raises(FormatError):
+    with pytest.raises(FileError):
         read(tmp_path / "a", read_csv, on_error=found.append)
     assert found == []  # no further error for each row
+
+
+def test_a_quote_that_is_never_closed_is_an_error_of_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('label,text\nx,"never closed\n' + "y,a text\n" * 500, "utf-8")
+    found: list[FormatError] = []
+    records = tagkit.read(path, on_error=found.append, max_line_chars=1000)
+    with pytest.raises(FileError, match="csv:2: expected a row of at most 1,000 characters, found"):
+        list(records)
+    assert found == []
 
 
 @pytest.mark.parametrize("reader", [read_csv, read_tsv])

@@ -4,6 +4,7 @@ import gzip
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from formats_help import read, texts, words, write
@@ -133,6 +134,21 @@ def test_another_encoding_is_read_and_a_wrong_one_is_told(tmp_path: Path) -> Non
         ("pos",),
     ]
     assert [(error.source, error.line) for error in told] == [(str(tmp_path / "pos" / "1"), 1)]
+
+
+@pytest.mark.parametrize("text", [b"a" * 1001, b"a\n" * 501], ids=["one line", "many lines"])
+def test_a_text_that_is_too_long_leaves_the_other_texts_as_they_are(
+    tmp_path: Path, text: bytes
+) -> None:
+    fill(tmp_path, {"pos/1": text, "pos/2": b"x"})
+    told: list[FormatError] = []
+    limit: dict[str, Any] = {"max_line_chars": 1000}
+    assert read(tmp_path, read_folder, on_error=told.append, **limit) == [
+        Document("x", labels=("pos",))
+    ]
+    assert [(error.source, error.line) for error in told] == [(str(tmp_path / "pos" / "1"), 1)]
+    with pytest.raises(FormatError, match=r"pos/1:1: expected a (text|line) of at most 1,000 char"):
+        read(tmp_path, read_folder, **limit)
 
 
 folder_names = words("/\\\x00\t\n\r").filter(lambda s: not s.startswith(".") and bool(s.strip()))

@@ -71,6 +71,10 @@ def test_tags_or_classes_may_be_missing(tmp_path: Path) -> None:
             {"words": "a\n", "tags": "O\n", "label": "x\ny\n"},
             "seq.in:2: expected a line as label has, found the file's end",
         ),
+        (
+            {"words": "a\n\n", "tags": "O\n\n\nO\n"},
+            "seq.in:4: expected a line as seq.out has, found the file's end",
+        ),
     ],
 )
 def test_files_that_do_not_fit_are_refused(
@@ -79,6 +83,13 @@ def test_files_that_do_not_fit_are_refused(
     with pytest.raises(FormatError) as caught:
         read(corpus(tmp_path, **files), read_parallel)
     assert str(caught.value) == str(tmp_path / message)
+
+
+@pytest.mark.parametrize("name", ["words", "tags", "label"])
+def test_blank_lines_at_the_end_of_one_file_are_no_sentences(tmp_path: Path, name: str) -> None:
+    files = {"words": "a b\n", "tags": "O O\n", "label": "x\n"}
+    corpus(tmp_path, **files | {name: f"{files[name]}\n \n"})
+    assert read(tmp_path, read_parallel) == [Sentence(("a", "b"), ("O", "O"), labels=("x",))]
 
 
 @given(data=st.data(), has_tags=st.booleans(), has_labels=st.booleans())

@@ -16,7 +16,8 @@ def test_a_learning_curve_has_its_points_its_law_and_its_forecasts() -> None:
 
 def test_a_page_has_the_warnings_that_the_terminal_shows() -> None:
     points = [Point(size, 1, score) for size, score in ((10, 0.5), (20, 0.6), (40, 0.55))]
-    assert [each.text for each in section("learning-curve", fit("F1", points)).all("p")][-1] == (
+    root = section("learning-curve", fit("F1", points, "sentence"))
+    assert [each.text for each in root.all("p")][-1] == (
         "Warning: a smaller part of the corpus scores more than all that was tried, so that chance "
         "outweighs size: more seeds (train.seeds=1,2,3) would tell"
     )
@@ -33,7 +34,7 @@ def test_sizes_are_counted_in_what_the_task_has() -> None:
 
 def test_a_dev_without_errors_has_no_law_and_no_forecast() -> None:
     points = [Point(size, 1, 1.0) for size in (10, 20, 40)]
-    root = section("learning-curve", fit("F1", points))
+    root = section("learning-curve", fit("F1", points, "sentence"))
     assert [next(each.all("caption")).text for each in root.all("table")] == ["Measured"]
     assert "Warning: dev finds no error at any size, so that" in root.text
     assert "score(n)" not in root.text

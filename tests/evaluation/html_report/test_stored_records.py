@@ -26,6 +26,14 @@ def test_what_was_written_comes_back(tmp_path: Path, kind: type, read) -> None: 
     assert read(path) == of(kind)
 
 
+def test_a_curve_of_texts_is_one_of_texts(tmp_path: Path) -> None:
+    curve = of(LearningCurve)
+    assert isinstance(curve, LearningCurve)
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(replace(curve, unit="text").to_dict()), encoding="utf-8")
+    assert read_curve(path).unit == "text"
+
+
 @pytest.mark.parametrize(
     "content", ["", "[]", "{}", '{"points": [], "measure": 1', '{"points": 3}']
 )
