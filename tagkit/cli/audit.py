@@ -333,7 +333,7 @@ def _note_next_command(places: Sequence[str | None], options: Mapping[str, objec
     from tagkit.cli.console import note
     from tagkit.wording import as_argument
 
-    note(f"written: {' and '.join(path for path in places if path)}")
+    note(f"written: {', '.join(path for path in places if path)}")
     words = []
     for flag, given in options.items():
         for value in given if isinstance(given, list) else [given]:

@@ -25,7 +25,7 @@ from rich.text import Text
 
 from tagkit.cli.messages import for_people
 from tagkit.cli.remaining_time import RemainingTime, step_line
-from tagkit.cli.terminal import coloured, has_colours, shown_time, wrapped
+from tagkit.cli.terminal import coloured, has_colours, shown_time, width_of, wrapped
 from tagkit.wording import shortened
 
 if TYPE_CHECKING:  # its module imports torch
@@ -65,7 +65,8 @@ def note(text: str, *, is_best: bool = False) -> None:
         is_best: whether it is the row of the best epoch.
     """
     line = for_people(text)
-    first, *others = wrapped(line, _ERRORS.width if _ERRORS.is_terminal else None)
+    # Not rich's width, which is 80 for each terminal that calls itself dumb.
+    first, *others = wrapped(line, width_of(sys.stderr) if _ERRORS.is_terminal else None)
     shown = Text(first)
     part = coloured(line, is_best=is_best)
     if part and has_colours(sys.stderr):
@@ -100,7 +101,11 @@ class ProgressBar:
 
     def __enter__(self) -> Self:
         """Start the bar."""
-        self._bar.start()
+        try:
+            self._bar.start()
+        except BaseException:  # a signal in between, after which nobody would show the cursor again
+            self._bar.stop()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -276,7 +276,7 @@ def _place_of(
         # Opening the output later truncates nothing, but its commit would replace an input that is
         # still being read, or a part of the model.
         refuse_inside(place, model)
-    if output and not fills_files(output_format):
+    if output and output != "-" and not fills_files(output_format):
         require_file_name(output)
     check_output(place, output_format, inputs)
     return place

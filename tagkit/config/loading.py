@@ -33,6 +33,14 @@ _QUOTED = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
 )
 _BETWEEN_KEYS = re.compile(r"[,={}\n]")
+# Words of tomllib that do not say what is wrong, and ours.
+_TOML_PROBLEMS = (
+    (re.compile(r"Cannot overwrite a value"), "a key is given twice"),
+    (re.compile(r"Cannot declare \('([^']*)'[^)]*\) twice"),
+     r"the section [\1] is given twice"),
+    (re.compile(r"Expected '\]' at the end of a table declaration"),
+     "expected ']' at the end of a section's name"),
+)  # fmt: skip
 
 
 def load_config(
@@ -193,7 +201,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"is not TOML: not UTF-8 at byte {error.start + 1:,}") from None
     except tomllib.TOMLDecodeError as error:
-        problem = clipped(str(error), MAX_QUOTED)
+        problem = clipped(_in_plain_words(str(error)), MAX_QUOTED)
         quotes = '; a text needs quotes: task = "tag"' if "Invalid value" in problem else ""
         raise ValueError(f"is not TOML: {problem}{quotes}") from None
     except RecursionError:
@@ -202,6 +210,13 @@ def parse_toml(content: bytes) -> dict[str, Any]:
         if "digits" in str(error):  # Python's words on it name a function of Python
             raise ValueError("is not TOML: a number has over 4,300 digits") from None
         raise
+
+
+def _in_plain_words(problem: str) -> str:
+    """What tomllib says of a text, where its own words do not say what is wrong."""
+    for theirs, ours in _TOML_PROBLEMS:
+        problem = theirs.sub(ours, problem)
+    return problem
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -230,7 +230,8 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
     if target.many_files and output == STDIN:
         raise DataError(f"{target.name} fills files: name a file or folder, and not -")
     if not target.many_files:
-        require_file_name(output)
+        if output != STDIN:
+            require_file_name(output)
         # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == STDIN else place, replace=force) as write:
             for text in _stretches(converted.pieces, whole=output == STDIN):

@@ -21,7 +21,7 @@ from tagkit.corpus.expected_labels import (
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout, refuse_answers
 from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.options import Item, Reading, source_of
-from tagkit.corpus.formats.source import source_name
+from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
@@ -65,6 +65,9 @@ class Corpus:
         return sum(unseen) / len(unseen) if unseen else None
 
 
+_ALL_OUTSIDE = "every tag is O, so there is nothing to learn"
+
+
 def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     """Train, dev and test as the configuration says; dev is split off train where there is none.
 
@@ -96,6 +99,9 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
         train = _distinct(train)
+    if has_spans(train.scheme) and not any(train.entities()):
+        remedy = other_column(train.format, data)  # of the whole file; a part of it may be so too
+        raise DataError(Message(f"{train.path}: {_ALL_OUTSIDE}", remedy))
     if kinds.classes:  # before a part is held out, so that messages name lines of the file
         check_classes(train, several=several_classes(config, train))
     if data.weights:
@@ -154,7 +160,7 @@ def _refuse_one_tag(train: Split, data: DataConfig) -> None:
         DataError: they are.
     """
     if has_spans(train.scheme) and not any(train.entities()):
-        raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
+        raise DataError(f"{train.path}: {_ALL_OUTSIDE}")
     labels = train.labels()
     # Of several columns another one may have something to learn.
     if train.scheme == PLAIN and len(labels) == 1 and not data.tag_columns:
@@ -193,6 +199,7 @@ def read_split(
     notes: list[str] = []
     digests = Digests()
     source = source_of(path, data, digests)
+    _refuse_one_line(source)
     format = format_with_labels(source, data, kinds, notes.append, of_model=of_model)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = Reading(
@@ -221,6 +228,22 @@ def read_split(
         format=format.name,
         digest=digests.of(path),
     )
+
+
+def _refuse_one_line(source: Source) -> None:
+    """Refuse a file whose lines end in carriage returns alone: it would be one sentence.
+
+    Raises:
+        FormatError: all that is there is one line with carriage returns inside.
+    """
+    if source.is_folder():
+        return
+    lines = source.beginning()
+    returns = lines[0].rstrip("\r").count("\r") if len(lines) == 1 else 0
+    if returns > 1:
+        problem = f"found one line with {returns:,} carriage returns in it, as of an old Mac"
+        remedy = "expected line feeds between lines; save the file with these"
+        raise FormatError(source.name, 1, f"{problem}: {remedy}")
 
 
 def split_of_records(

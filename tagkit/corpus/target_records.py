@@ -94,8 +94,11 @@ def as_documents(
     for item in items:
         document = document_of(item)
         # A reader of brat, say, finds the tokens of a text by itself.
-        drops_tokens = isinstance(item, Sentence) and not target.keeps_tokens
-        yield replace(document, tokens=None) if drops_tokens else document
+        if isinstance(item, Sentence) and not target.keeps_tokens:
+            document = replace(document, tokens=None)
+        if isinstance(item, Sentence) and target.holds == "classes":
+            document = replace(document, spans=())  # they are the tags, which are reported
+        yield document
 
 
 def detection_of(job: Job, facts: RecordFacts, items: Iterable[Item]) -> Detection | None:

@@ -101,6 +101,11 @@ def annotate_file(
         written = CONLLU if format.name == CONLLU and style.gives.tags else COLUMNS
         if odd := other_ending(style, options.output, written):
             options.note(odd)
+    if style.format == COLUMNS and format.name == CONLLU and style.gives.tags:
+        # Ranges and empty nodes are among its lines, which a column file would take for words.
+        said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
+        setting = Setting("output_format", CONLLU)
+        options.note(Message(said, setting, " fills in its own columns"))
     windows: Iterator[Window]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.

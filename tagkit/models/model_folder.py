@@ -58,6 +58,8 @@ def find_bundle(path: Path) -> Path:
         )
     if (path / LOCK).exists() or (path / MANIFEST).exists():
         raise BundleError(f"{path}: holds a run that has saved no model yet; resume it, or wait")
+    if path.is_file():
+        raise BundleError(f"{path}: expected the folder of a model, found a file")
     raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
 
 

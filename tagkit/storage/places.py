@@ -94,11 +94,13 @@ def require_name(output: str, what: str) -> None:
 
 
 def require_file_name(output: str) -> None:
-    """Refuse a name that ends in a slash, as that of a folder does, for an output that is one file.
+    """Refuse names that say that an output is no file: that of a folder, or of standard output.
 
     Raises:
-        DataError: it does. A `Path` would no longer show it.
+        DataError: it ends in a slash, which a `Path` would no longer show, or is "-".
     """
+    if output == "-":
+        raise DataError("-: expected the name of a file, found that of standard output")
     if output.endswith(("/", os.sep)):
         raise DataError(
             f"{output}: cannot be written: it ends in a slash, and the output is one file"

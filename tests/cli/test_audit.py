@@ -57,6 +57,9 @@ def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run
             "--force",
         ) == (1, "", lost)  # fmt: skip
     assert Path("there").read_text("utf-8") == "mine"
+    for option in ("-o", "--weights", "--html"):  # standard output has the table
+        no_file = "error: -: expected the name of a file, found that of standard output\n"
+        assert run("train.conll", option, "-") == (1, "", no_file)
     status, out, err = run("train.conll", "-o", "a", "--weights", "./a")
     assert (status, out) == (2, "")
     assert "--output and --weights name one file" in err
@@ -117,7 +120,7 @@ def test_table_json_lines_json_and_weights_are_of_one_audit(run: Run) -> None:
     page = Path("page.html").read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "<h1>Labels in doubt in train.conll</h1>" in page
-    assert f"1. line {doubts[0]['line']}: 1 of 1 model contradict" in page
+    assert f"1. line {doubts[0]['line']}: 1 of 1 model contradicts, score" in page
     lines = table.splitlines()
     assert lines[0].startswith("2 folds by sentence: models agree with gold at F1 0.")
     assert lines[1].startswith(f"{len(doubts)} doubts in ")

@@ -1,5 +1,8 @@
 """What the console prints where there is no terminal."""
 
+import io
+import sys
+
 import pytest
 
 from tagkit.cli import console
@@ -14,6 +17,43 @@ def test_a_note_is_one_whole_line_where_there_is_no_terminal(
     )
     note(text)
     assert capsys.readouterr().err == f"{text}\n"
+
+
+class Terminal(io.StringIO):
+    """A terminal of 40 cells that calls itself dumb."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_note_is_wrapped_at_the_width_of_a_dumb_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Terminal()
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(console, "_ERRORS", console._Errors())
+    note("train.conll: " + "one of many words " * 9)
+    assert max(map(len, screen.getvalue().split("\n"))) <= 40
+
+
+def test_a_bar_that_a_signal_interrupts_as_it_appears_shows_the_cursor_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bar = console.ProgressBar("trials", 4)
+    started = bar._bar.start
+    stopped: list[bool] = []
+
+    def interrupted() -> None:
+        started()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bar._bar, "start", interrupted)
+    monkeypatch.setattr(bar._bar, "stop", lambda: stopped.append(True))
+    with pytest.raises(KeyboardInterrupt), bar:
+        raise AssertionError("it has been interrupted")
+    assert stopped == [True]
 
 
 def test_a_note_is_safe_to_display(capsys: pytest.CaptureFixture[str]) -> None:

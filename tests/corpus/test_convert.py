@@ -214,6 +214,14 @@ def test_a_corpus_of_several_classes_may_have_texts_of_none(tmp_path: Path) -> N
     assert convert(tmp_path, one, "jsonl", name="in.jsonl")[0] == one
 
 
+def test_tags_that_are_left_out_are_not_called_spans_as_well(tmp_path: Path) -> None:
+    both = '{"tokens": ["a", "b"], "tags": ["B-X", "O"], "label": "x"}\n'
+    for to in ("tsv", "fasttext", "jsonl-texts"):
+        _, notes = convert(tmp_path, both, to, name="in.jsonl")
+        lost = [note for note in notes if "tags" in note or "spans" in note]
+        assert lost == [f"{to} has no place for tags: they are left out"]
+
+
 def test_classes_go_from_any_format_to_any_other(tmp_path: Path) -> None:
     rows = [("hello there", "greeting"), ("book a flight", "book")]
     written = "".join(f"__label__{label} {text}\n" for text, label in rows)

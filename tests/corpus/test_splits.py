@@ -122,15 +122,28 @@ def test_one_sentence_is_not_enough_to_split(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_with_the_line_ends_of_an_old_mac_is_named_as_one(tmp_path: Path) -> None:
+    train = tmp_path / "train.conll"
+    train.write_bytes(b"EU\tB-ORG\ris\tO\r\rRome\tB-LOC\r\r")
+    assert refusal(config(train_file=str(train))) == (
+        f"{train}:1: found one line with 3 carriage returns in it, as of an old Mac: expected line "
+        "feeds between lines; save the file with these"
+    )
+    train.write_bytes(b"EU\tB-ORG\r\n\r\nRome\tB-LOC\r\n")  # those of Windows
+    assert len(load_corpus(config(train_file=str(train)), TAGS).train.sentences) == 1
+
+
 def test_a_corpus_that_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
     assert refusal(config()) == ("no training corpus: name one with data.train_file")
     train = corpus_file(tmp_path, "train", "it/O", "is/O")
     assert refusal(config(train_file=train)) == (
-        f"{train}: every tag is O, so there is nothing to learn"
+        f"{train}: every tag is O, so there is nothing to learn. data.tag_column names another "
+        "column"
     )
     missing = str(tmp_path / "missing")
     assert refusal(config(train_file=missing)) == f"{missing}: no such file"
-    assert refusal(config(train_file=train, dev_file=missing)) == f"{missing}: no such file"
+    whole = corpus_file(tmp_path, "whole", "Rome/B-LOC")
+    assert refusal(config(train_file=whole, dev_file=missing)) == f"{missing}: no such file"
 
 
 def test_one_plain_label_is_refused_as_nothing_to_learn(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_several_language_models_and_a_benchmark_are_refused(
     )
     # A second text is taken for a model.
     assert program("eval", model, text, text).err == (
-        f"error: {text}: not a model folder: expected one that holds metadata.json\n"
+        f"error: {text}: expected the folder of a model, found a file\n"
     )
     found = program("benchmark", model, text)
     assert "this is a language model, which annotates nothing" in found.err

@@ -42,11 +42,16 @@ def options(**changes: object) -> AnswerOptions:
     return AnswerOptions(**{**defaults, **changes})  # type: ignore[arg-type]
 
 
-def tag(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
+def tag(
+    predictor: Predictor,
+    path: Path,
+    settings: AnswerOptions,
+    reading: StreamOptions = READING,
+) -> Iterator[str]:
     annotator = Annotator(predictor, settings)
     style = annotator.style
     worker = SerialWorker(annotator)
-    for window in annotate_file(worker, predictor.config, style, str(path), READING):
+    for window in annotate_file(worker, predictor.config, style, str(path), reading):
         yield window.text
 
 
@@ -162,6 +167,21 @@ def test_columns_become_json_with_the_line_of_their_first_token(
         (6, "Rome is"),
     ]
     assert records[0]["document"] == str(path)
+
+
+def test_conllu_with_a_column_more_is_said_to_be_none(predictor: Predictor, tmp_path: Path) -> None:
+    path = tmp_path / "in.conllu"
+    empty = 8 * "\t_" + "\n"
+    path.write_text(f"1-2\tAdas{empty}1\tAda{empty}2\ts{empty}", encoding="utf-8")
+    notes: list[str] = []
+    reading = replace(READING, note=lambda text: notes.append(str(text)))
+    for output_format, expected in (
+        ("conllu", []),
+        ("columns", [f"{path}: its lines get a column more, and are no CoNLL-U any more; "
+                     "output_format=conllu fills in its own columns"]),
+    ):  # fmt: skip
+        list(tag(predictor, path, options(output_format=output_format), reading))
+        assert [note for note in notes if "column more" in note] == expected
 
 
 @pytest.mark.slow

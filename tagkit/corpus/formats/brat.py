@@ -2,8 +2,8 @@ r"""brat standoff: a text in NAME.txt and, in NAME.ann, `T1<TAB>LABEL 16 20<TAB>
 
 The format is described on brat's page "Standoff format" (brat.nlplab.org/standoff.html). Offsets
 count code points of the text as it is in its file: \r\n is two of them; a byte order mark is none,
-as it is no part of the text. Files that count otherwise (line ends as one, or the mark too) are
-recognised by the texts that .ann repeats, and converted.
+as it is no part of the text. Files that count otherwise are recognised by the texts that .ann
+repeats, and converted (`brat_marks`).
 
 Where labels are wanted, a text needs its .ann. Where they are not, as in prediction, texts alone
 are read, and no .ann is opened.
@@ -12,10 +12,9 @@ are read, and no .ann is opened.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
+from tagkit.corpus.formats.brat_marks import Mark, counting, fits, mark_of
 from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_changed_name
@@ -33,25 +32,6 @@ _OTHER = {
     "R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations",
     "#": "notes", "*": "equivalences",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A T line ("text-bound annotation"): a label, stretches of the text, and a copy of these.
-
-    Attributes:
-        line: its number, from 1.
-        name: T1, T2 and so on.
-        label: of the span.
-        pieces: start and end of each stretch; several where the annotation is discontinuous.
-        repeated: the text at these places; may be empty, as some tools leave it out.
-    """
-
-    line: int
-    name: str
-    label: str
-    pieces: tuple[tuple[int, int], ...]
-    repeated: str
 
 
 def annotated_files(path: Path) -> list[Path]:
@@ -115,7 +95,8 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
     files = annotated_files(path)
     alone = _without_annotation(path, files)
     if not reading.with_tags:
-        yield from _texts(path, sorted([*files, *alone], key=_name_in_order), reading)
+        texts = _texts(path, sorted([*files, *alone], key=_name_in_order), reading)
+        yield from _without_blank(path, texts, reading)
         return
     if not files:
         raise DataError(f"{path}: expected a file NAME.ann beside NAME.txt, found none")
@@ -123,13 +104,26 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
         names, are = listed([file.name for file in alone]), "is" if len(alone) == 1 else "are"
         reading.note(f"{path}: {plural(len(alone), 'text')} without .ann {are} left out: {names}")
     others: Counter[str] = Counter()
-    for file in files:
-        document = _document(file, reading, others)
-        if document is not None:
-            yield document
+    found = (_document(file, reading, others) for file in files)
+    yield from _without_blank(path, (each for each in found if each is not None), reading)
     if others:
-        found = ", ".join(f"{name} ({count:,})" for name, count in others.items())
-        reading.note(f"{path}: only spans are read; skipped: {found}")
+        skipped = ", ".join(f"{name} ({count:,})" for name, count in others.items())
+        reading.note(f"{path}: only spans are read; skipped: {skipped}")
+
+
+def _without_blank(
+    path: Path, documents: Iterable[Document], reading: Reading
+) -> Iterator[Document]:
+    """The documents that have a text; blank ones, in which nothing can be marked, are noted."""
+    blank: list[str] = []
+    for document in documents:
+        if document.text.strip():
+            yield document
+        else:
+            blank.append(f"{document.name}{TEXT}")
+    if blank:
+        are = "is" if len(blank) == 1 else "are"
+        reading.note(f"{path}: {plural(len(blank), 'blank text')} {are} left out: {listed(blank)}")
 
 
 def _name_in_order(file: Path) -> str:
@@ -143,7 +137,9 @@ def _texts(path: Path, files: Sequence[Path], reading: Reading) -> Iterator[Docu
         raise DataError(f"{path}: expected a file NAME.txt, found none")
     for file in files:
         text_file = _text_file(file, reading)
-        text = None if text_file is None else reading.text_of(str(text_file))
+        text = None
+        if text_file is not None:
+            text = reading.text_of(str(text_file), may_be_blank=True)
         if text is not None:
             yield Document(text, name=_stem(file), source=str(file))
 
@@ -163,7 +159,7 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
     if text_file is None:
         return None
     facts = ByteFacts(reading.data.encoding)
-    text = reading.text_of(str(text_file), facts)
+    text = reading.text_of(str(text_file), facts, may_be_blank=True)
     if text is None:
         return None
     try:
@@ -171,7 +167,13 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
     except FileError as error:  # not of this encoding, or with a line that is too long
         reading.refuse(error.source, error.line, error.problem)
         return None
-    place = _counting(text, facts.has_mark, marks)
+    if marks and not text.strip():
+        reading.refuse(str(text_file), 1, f"expected a text, as {file} has spans, found none")
+        return None
+    names = Counter(mark.name for mark in marks)
+    if twice := [name for name, count in names.items() if count > 1]:
+        reading.note(f"{file}: ids that come twice, of which both spans are kept: {listed(twice)}")
+    place = counting(text, facts.has_mark, marks)
     found: list[tuple[TextSpan, int]] = []
     for mark in marks:
         span = _span(text, mark, place, str(file), reading)
@@ -188,7 +190,7 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
     )
 
 
-def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark]:
+def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[Mark]:
     for number, line in source_of(str(file), reading.data, reading.digests).numbered():
         if not line.strip():
             continue
@@ -196,7 +198,7 @@ def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark
             others[_OTHER[line[0]]] += 1
             continue
         try:
-            yield _mark(line, number)
+            yield mark_of(line, number)
         except ValueError:
             reading.refuse(
                 str(file),
@@ -205,68 +207,8 @@ def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark
             )
 
 
-def _mark(line: str, number: int) -> _Mark:
-    """A T line.
-
-    Raises:
-        ValueError: it is none.
-    """
-    name, middle, *repeated = line.split("\t", 2)  # the copy may hold tabs itself
-    label, _, offsets = middle.partition(" ")
-    pieces = tuple(_pair(pair) for pair in offsets.split(";"))  # "0 5;16 23" is discontinuous
-    ordered = all(a[1] <= b[0] for a, b in pairwise(pieces))
-    if not name.startswith("T") or not label or not ordered:
-        raise ValueError
-    return _Mark(number, name, label, pieces, repeated[0] if repeated else "")
-
-
-def _pair(text: str) -> tuple[int, int]:
-    first, second = text.split()
-    # isdecimal, as int() also takes signs and underscores.
-    if not (first.isdecimal() and second.isdecimal() and int(first) < int(second)):
-        raise ValueError
-    return int(first), int(second)
-
-
-def _counting(text: str, has_mark: bool, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
-    """How a file's offsets become places in its text: the first way that fits every mark.
-
-    A way of counting is that of a whole file, so one that fits some marks alone is no evidence.
-    """
-    ways = [_as_they_are(text)]
-    if has_mark:
-        ways.append(lambda at: ways[0](at - 1))
-    if "\r\n" in text:
-        # Tools that read in text mode count \r\n as one. Its place is that of the \r: a span that
-        # ends with a line then does not take the \r in.
-        starts = [at for at in range(len(text) + 1) if text[max(at - 1, 0) : at + 1] != "\r\n"]
-        ways.append(lambda at: starts[at] if 0 <= at < len(starts) else None)
-        if has_mark:
-            ways.append(lambda at: starts[at - 1] if 0 < at <= len(starts) else None)
-    return next((way for way in ways if all(_fits(text, mark, way) for mark in marks)), ways[0])
-
-
-def _as_they_are(text: str) -> Callable[[int], int | None]:
-    return lambda at: at if 0 <= at <= len(text) else None
-
-
-def _fits(text: str, mark: _Mark, place: Callable[[int], int | None]) -> bool:
-    """Whether the text at a mark's places is the one that it repeats, apart from line ends.
-
-    White space is normalised: brat writes a blank for a line end inside a span, and between the
-    stretches of a discontinuous one.
-    """
-    found = []
-    for start, end in mark.pieces:
-        begin, behind = place(start), place(end)
-        if begin is None or behind is None:
-            return False
-        found.append(text[begin:behind])
-    return not mark.repeated or " ".join(mark.repeated.split()) == " ".join(" ".join(found).split())
-
-
 def _span(
-    text: str, mark: _Mark, place: Callable[[int], int | None], source: str, reading: Reading
+    text: str, mark: Mark, place: Callable[[int], int | None], source: str, reading: Reading
 ) -> TextSpan | None:
     """The span of a mark; None where it is refused or left out, which is reported."""
     where = f"{mark.pieces[0][0]} {mark.pieces[-1][1]}"
@@ -278,7 +220,7 @@ def _span(
             f"found {shown}"
         )  # fmt: skip
         return None
-    if not _fits(text, mark, place):
+    if not fits(text, mark, place):
         reading.refuse(
             source, mark.line, f"{shown}: expected {quoted(mark.repeated)} there, found "
             f"{quoted(text[start:end])}"

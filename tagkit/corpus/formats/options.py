@@ -83,12 +83,15 @@ class Reading:
             raise error
         self.on_error(error)
 
-    def text_of(self, path: str, facts: ByteFacts | None = None) -> str | None:
+    def text_of(
+        self, path: str, facts: ByteFacts | None = None, *, may_be_blank: bool = False
+    ) -> str | None:
         """The whole of a file that holds one text; None where it is refused.
 
         Args:
             path: of the file.
             facts: where what its bytes show is kept.
+            may_be_blank: whether white space alone is a text too.
 
         Raises:
             DataError: the file cannot be read.
@@ -101,7 +104,7 @@ class Reading:
         except FormatError as error:  # other texts of the folder may be as they should
             self.refuse(error.source, error.line, error.problem)
             return None
-        if not text.strip():
+        if not may_be_blank and not text.strip():
             self.refuse(path, 1, "expected a text, found a blank file")
             return None
         return text

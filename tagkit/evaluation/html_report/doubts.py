@@ -41,8 +41,9 @@ def draw_doubts(audit: Audit, palette: Palette) -> Markup:
 def _drawn(number: int, doubt: Doubt, palette: Palette) -> Markup:
     place = f"line {doubt.line:,}" if doubt.line else f"sentence {doubt.sentence + 1:,}"
     models = f"{doubt.contradicted:,} of {plural(doubt.repeats, 'model')}"
+    verb = "contradicts" if doubt.repeats == 1 else "contradict"
     return example(
-        f"{number}. {place}: {models} contradict, score {doubt.score:.2f}",
+        f"{number}. {place}: {models} {verb}, score {doubt.score:.2f}",
         (("gold", _side(doubt, doubt.gold, doubt.gold_probability, palette)),
          ("predicted", _side(doubt, doubt.predicted, doubt.predicted_probability, palette))),
     )  # fmt: skip
@@ -50,7 +51,7 @@ def _drawn(number: int, doubt: Doubt, palette: Palette) -> Markup:
 
 def _side(doubt: Doubt, spans: tuple[Stretch, ...], probability: float, palette: Palette) -> Child:
     if doubt.what == "class":  # of all words, which a colour behind them would only hide
-        shown = " ".join(label for _, _, label in spans) or "(none)"
+        shown = ", ".join(label for _, _, label in spans) or "(none)"
         text = " ".join(doubt.words)
         return joined([element("strong", f"{shown} {probability:.2f}"), element("p", text)])
     window = window_around(doubt.words, (*doubt.gold, *doubt.predicted))

@@ -167,11 +167,31 @@ def test_a_pair_that_is_not_whole_is_refused(tmp_path: Path) -> None:
         DataError, match=r"a.ann:1: expected its text in .*a.txt, found no such file"
     ):
         read(tmp_path / "a.ann", read_brat)
-    (tmp_path / "a.txt").write_text(" \n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.txt:1: expected a text, found a blank file"):
-        read(tmp_path / "a.ann", read_brat)
     with pytest.raises(DataError, match=r"expected a file NAME.ann beside NAME.txt, found none"):
         read(tmp_path / "b.txt", read_brat)
+
+
+@pytest.mark.parametrize("with_tags", [True, False])
+def test_blank_texts_are_left_out_aloud(tmp_path: Path, with_tags: bool) -> None:
+    pair(tmp_path, "Oslo", "T1\tLOC 0 4\tOslo\n")
+    pair(tmp_path, "", "", "b")
+    pair(tmp_path, " \n", "", "c")
+    notes: list[str] = []
+    found = read(tmp_path, read_brat, with_tags=with_tags, note=notes.append)
+    assert [item.name for item in found] == ["a"]  # type: ignore[union-attr]
+    assert notes == [f"{tmp_path}: 2 blank texts are left out: b.txt, c.txt"]
+
+
+def test_spans_of_a_blank_text_are_refused(tmp_path: Path) -> None:
+    said = refused(tmp_path, " \n", "T1\tLOC 0 1\t \n")
+    assert said == f"a.txt:1: expected a text, as {tmp_path}/a.ann has spans, found none"
+
+
+def test_an_id_that_comes_twice_is_noted(tmp_path: Path) -> None:
+    notes: list[str] = []
+    path = pair(tmp_path, "Oslo and Rome", "T1\tLOC 0 4\tOslo\nT1\tLOC 9 13\tRome\n")
+    assert spans(path, note=notes.append) == [(0, 4, "LOC"), (9, 13, "LOC")]
+    assert notes == [f"{path}: ids that come twice, of which both spans are kept: T1"]
 
 
 def test_an_annotation_that_is_both_plain_and_packed_is_refused(tmp_path: Path) -> None:
