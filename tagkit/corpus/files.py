@@ -29,6 +29,7 @@ from tagkit.storage import open_output
 from tagkit.storage.places import (
     refuse_folder_of_input,
     refuse_input,
+    refuse_input_as_standard_output,
     require_file_name,
     require_name,
     require_new_folder,
@@ -192,7 +193,7 @@ def convert_file(
         What was written; all of its pieces have been taken.
     """
     # Before anything is read: an output that is an input would be lost.
-    inputs = list(files_of(path)) if output != STDIN else []
+    inputs = list(files_of(path))
     _check_place(output, inputs, force=force)
     converted = convert_corpus(
         path,
@@ -218,6 +219,8 @@ def _check_place(output: str, inputs: Iterable[Path], *, force: bool) -> None:
     if output != STDIN:
         refuse_input(Path(output), inputs)
         require_place(Path(output), replace=force)
+    else:
+        refuse_input_as_standard_output(inputs)
 
 
 def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: bool) -> None:

@@ -27,6 +27,7 @@ from tagkit.storage import encoded
 from tagkit.storage.places import (
     refuse_folder_of_input,
     refuse_input,
+    refuse_input_as_standard_output,
     require_new_folder,
     require_place,
 )
@@ -60,6 +61,7 @@ def check_output(output: Path | None, format: str, inputs: Iterable[str]) -> Non
         if fills_files(format):
             folder = Setting("output.dir")
             raise DataError(Message(f"{format} fills files: name a folder with ", folder))
+        refuse_input_as_standard_output(file for path in inputs for file in files_of(path))
         return
     read = [file for path in inputs for file in files_of(path)]
     if not fills_files(format):

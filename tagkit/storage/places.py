@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -67,6 +68,27 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
                     raise DataError(
                         f"{output}: is an input{same}, and would be lost; name another file"
                     )
+
+
+def refuse_input_as_standard_output(inputs: Iterable[Path]) -> None:
+    """Refuse an input into which a shell writes standard output, as of `> FILE` and `>> FILE`.
+
+    The first has emptied it, and the second would be read without end.
+
+    Raises:
+        DataError: there is one.
+    """
+    try:
+        written = os.fstat(sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):  # closed, or none of the system's
+        return
+    for path in inputs if stat.S_ISREG(written.st_mode) else ():
+        with suppress(OSError):
+            if os.path.samestat(written, path.stat()):
+                raise DataError(
+                    f"{path}: is an input, and standard output is written into it; name another "
+                    "file there. What > FILE names, the shell has emptied"
+                )
 
 
 def refuse_folder_of_input(output: Path, inputs: Iterable[Path]) -> None:

@@ -277,6 +277,16 @@ def test_standard_input_is_an_input_too() -> None:
     assert Path("train.conll").read_text("utf-8") == CORPUS
 
 
+def test_what_is_appended_to_an_input_is_not_read_without_end() -> None:
+    ended = tagkit("convert", "train.conll", "-", "--to", "conllu", shell=">> train.conll")
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "error: train.conll: is an input, and standard output is written into it; name another "
+        "file there. What > FILE names, the shell has emptied\n"
+    )
+    assert Path("train.conll").read_text("utf-8") == CORPUS
+
+
 @pytest.mark.parametrize(
     "order",
     mostly_slow([["train.conll", "dev.conll"], ["dev.conll", "train.conll"]], always=1),
