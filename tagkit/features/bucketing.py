@@ -1,6 +1,6 @@
 """Bucketing: batches of sentences of similar length, so that there is little padding."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,12 @@ def pools_at_random(
     pools = max(1, round(len(lengths) / (size * _POOL_BATCHES)))
     for pool in np.array_split(shuffled, pools):
         yield pool[np.argsort(lengths[pool], kind="stable")]
+
+
+def padding_share(lengths: Ids, batches: Sequence[Ids]) -> float:
+    """Fraction of the batches' cells that are padding, 0 to 1."""
+    area = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
+    return 1 - float(lengths.sum()) / area if area else 0.0
 
 
 def _slices(ordered: Ids, lengths: Ids, batch_size: int, batch_tokens: int) -> Iterator[Ids]:

@@ -92,7 +92,7 @@ def test_a_caller_in_python_reads_parameters_and_a_user_of_the_command_flags(
 ) -> None:
     tiny.corpus(tmp_path)
     corpus = tmp_path / "force=True.conll"
-    corpus.write_text("a O\n")
+    corpus.write_text("a B-X\n")
     with pytest.raises(TagkitError) as caught:
         train(
             load_config(flags={"data.train_file": str(corpus), "output.dir": str(tmp_path / "m")})

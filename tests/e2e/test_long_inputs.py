@@ -43,7 +43,7 @@ def test_texts_in_files_of_their_own_have_the_limit_too(tmp_path: Path) -> None:
         (tmp_path / "classes" / label).mkdir(parents=True)
         (tmp_path / "classes" / label / "1.txt").write_bytes(b"short\n" * 200)
     assert refusal(tmp_path / "classes", max_line_chars=1000).endswith(
-        "1.txt: expected a text of at most 1,000 characters, found a longer one. Divide it into "
+        "1.txt:1: expected a text of at most 1,000 characters, found a longer one. Divide it into "
         "shorter ones, or raise data.max_line_chars"
     )
     pair = tmp_path / "pair"

@@ -9,7 +9,7 @@ import pytest
 
 from tagkit.errors import DataError
 from tagkit.evaluation.by_sentence import parts_of
-from tagkit.evaluation.language_report import LanguageReport, PairFigures
+from tagkit.evaluation.language_report import LanguageReport, PairFigures, perplexity
 from tagkit.evaluation.report import stored_headlines
 from tagkit.evaluation.report_text import report_lines
 
@@ -17,6 +17,11 @@ from tagkit.evaluation.report_text import report_lines
 REPORT = LanguageReport(
     nats=4 * math.log(8), units=4, unknown=1, characters=6, lines=2, unit="word", context="stream"
 )
+
+
+def test_perplexity_of_what_is_impossible_is_infinite() -> None:
+    assert perplexity(math.inf) == perplexity(1e9) == math.inf
+    assert perplexity(math.log(4)) == pytest.approx(4)
 
 
 def test_a_uniform_model_of_eight_units_has_perplexity_eight() -> None:

@@ -8,6 +8,7 @@ from tagkit.features.bucketing import (
     batches_at_random,
     batches_in_order,
     batches_with_little_padding,
+    padding_share,
 )
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=200).map(np.array)
@@ -30,12 +31,6 @@ def test_batches_hold_every_sentence_once_and_keep_to_their_limits(
         assert all(len(batch) <= size for batch in batches)
         longest = [int(found[batch].max()) for batch in batches]
         assert longest == sorted(longest)
-
-
-def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
-    """Fraction of the batches' cells that are padding."""
-    area = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
-    return 1 - float(lengths.sum()) / area
 
 
 def test_batches_at_random_are_those_of_the_generator_and_pad_little() -> None:

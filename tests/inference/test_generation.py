@@ -13,7 +13,6 @@ from tagkit.inference.generation import (
     Piece,
     generate_texts,
     in_order,
-    perplexity,
     stream_texts,
     whole_prompt,
 )
@@ -272,8 +271,3 @@ def test_what_continues_a_prefix_has_no_second_tab() -> None:
     for options in ({"samples": 50, "seed": 1}, {"beam": 20, "samples": 20}):
         counts = [each.text.count("\t") for each in generated(reader, "ab", **options)]
         assert max(counts) == 1
-
-
-def test_perplexity_of_what_is_impossible_is_infinite() -> None:
-    assert perplexity(-math.inf, 3) == perplexity(-1e9, 1) == math.inf
-    assert perplexity(4 * math.log(0.25), 4) == pytest.approx(4)
