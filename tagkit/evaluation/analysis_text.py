@@ -1,12 +1,11 @@
 """Analyses as lines of plain text: what `tagkit eval` prints of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from tagkit.evaluation.analysis import Analysis, Measures
 from tagkit.evaluation.calibration_text import calibration_lines
 from tagkit.evaluation.error_kinds import NOTHING, ErrorReport, Example
 from tagkit.evaluation.report_text import label_cell
-from tagkit.evaluation.scores import Score
 from tagkit.evaluation.significance import Interval
 from tagkit.evaluation.slices import Slices, WordAccuracy
 from tagkit.evaluation.text_table import (
@@ -149,28 +148,18 @@ def marked(words: Sequence[str], spans: Sequence[Stretch], window: tuple[int, in
 
 
 def _slice_lines(slices: Slices, room: int) -> Iterator[str]:
-    divisions: dict[str, Mapping[str, Score] | None] = {
-        "words in training": slices.seen,
-        "spans of the type in training": slices.frequency,
-        "tokens of the span": slices.span_length,
-        "tokens of the sentence": slices.sentence_length,
-    }
-    for title, scores in divisions.items():
-        if scores:  # none without a training corpus, and empty without spans
-            yield ""
-            rows = [
-                (name, *shares(each.precision, each.recall, each.f1), *counts(each.support))
-                for name, each in scores.items()
-            ]
-            yield from table(title, (*_SCORE_HEADS, "support"), rows, room)
+    for title, scores in slices.divisions().items():
+        yield ""
+        rows = [
+            (name, *shares(each.precision, each.recall, each.f1), *counts(each.support))
+            for name, each in scores.items()
+        ]
+        yield from table(title.removeprefix("the "), (*_SCORE_HEADS, "support"), rows, room)
 
 
 def _word_lines(words: WordAccuracy, room: int) -> Iterator[str]:
     rows = [
         (name, f"{accuracy:.4f}" if tokens else "-", f"{tokens:,}")
-        for name, accuracy, tokens in (
-            ("known words", words.known, words.known_tokens),
-            ("unknown words", words.unknown, words.unknown_tokens),
-        )
+        for name, accuracy, tokens in words.rows()
     ]
     yield from table("words in training", ("accuracy", "tokens"), rows, room)

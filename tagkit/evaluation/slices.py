@@ -12,7 +12,7 @@ gold or predicted, is in one slice of each division:
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -73,6 +73,16 @@ class Slices(Record):
     frequency: Mapping[str, Score] | None
     span_length: Mapping[str, Score]
     sentence_length: Mapping[str, Score]
+
+    def divisions(self) -> dict[str, Mapping[str, Score]]:
+        """By what the spans are divided, in words; none without training, or without spans."""
+        divisions = {
+            "the words in training": self.seen,
+            "the spans of the type in training": self.frequency,
+            "tokens of the span": self.span_length,
+            "tokens of the sentence": self.sentence_length,
+        }
+        return {title: scores for title, scores in divisions.items() if scores}
 
 
 def slice_scores(sentences: Sequence[Aligned], seen: SeenSpans | None) -> Slices:
@@ -145,6 +155,11 @@ class WordAccuracy(Record):
     unknown: float
     known_tokens: int
     unknown_tokens: int
+
+    def rows(self) -> Iterator[tuple[str, float, int]]:
+        """Each kind of word, its accuracy, and how many there are."""
+        yield "known words", self.known, self.known_tokens
+        yield "unknown words", self.unknown, self.unknown_tokens
 
 
 def word_accuracy(

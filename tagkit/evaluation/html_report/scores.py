@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from tagkit.evaluation.analysis import HeadlineInterval
 from tagkit.evaluation.class_report import ClassReport
-from tagkit.evaluation.html_report.tables import cards, note, score_table, side_by_side
+from tagkit.evaluation.html_report.tables import cards, note, remark_note, score_table, side_by_side
 from tagkit.evaluation.report_text import label_cell, without_spans
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.html.colours import Palette
@@ -54,5 +54,4 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
     labels = score_table("Scores by label", "label", report.types.items()) if report.types else None
     means = score_table("Averages", "average", averages)
     remark = without_spans(report) if isinstance(report, TagReport) else ""
-    empty = note(f"{remark[0].upper()}{remark[1:]}.") if remark else None
-    return joined([cards(*shown), empty, side_by_side(labels, means), unknown])
+    return joined([cards(*shown), remark_note(remark), side_by_side(labels, means), unknown])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tagkit.evaluation.html_report.tables import MAX_ROWS, left_out, note
+from tagkit.evaluation.html_report.tables import MAX_ROWS, left_out, note, remark_note
 from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.significance import Difference, Interval
 from tagkit.evaluation.systems import System, Systems
@@ -35,9 +35,8 @@ def _table(systems: Sequence[System]) -> Markup:
          *_difference(system.difference)]
         for number, system in enumerate(systems, 1)
     ]  # fmt: skip
-    remark = without_gold_spans(systems)
     parts = [
-        note(f"{remark[0].upper()}{remark[1:]}.") if remark else None,
+        remark_note(without_gold_spans(systems)),
         element(
             "figure", element("figcaption", f"{measure} with its {level}"), _chart(systems, measure)
         ),

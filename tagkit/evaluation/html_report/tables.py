@@ -35,6 +35,11 @@ def score_table(caption: str, head: str, scores: Iterable[tuple[str, Score]]) ->
     return joined([table(caption, heads, rows[:MAX_ROWS]), left_out(len(rows))])
 
 
+def remark_note(remark: str) -> Markup | None:
+    """A remark of a report, which begins in lower case, as a sentence; nothing of an empty one."""
+    return note(f"{remark[0].upper()}{remark[1:]}.") if remark else None
+
+
 def side_by_side(*parts: Child) -> Markup:
     """Parts in two columns where the page is wide enough."""
     return element("div", *(element("div", part) for part in parts if part), class_="wide")
