@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from tagkit.errors import DataError, FileError, FormatError
+from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
 from tagkit.wording import LONE_SURROGATE, Message, Setting, quoted, reason
@@ -140,45 +140,17 @@ def read_lines(
     Raises:
         FormatError: bytes that are not of this encoding, or a line that is too long.
     """
-    # utf-8-sig drops a byte order mark, which would become part of the first word.
-    name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    # Incremental, as a read may end inside a character.
-    decoder = codecs.getincrementaldecoder(name)()
-    decode = _strict(decoder, name)
-    may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
+    decoder = _Decoder(source, encoding)
     read = getattr(file, "read1", file.read)
     begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
     length = 0  # of that line, in characters
-    number, offset = 1, 0
+    number = 1
     while True:
         with readable(source):
             piece: bytes = read(_PIECE)
         if facts is not None:
             facts.see(piece)
-        if not offset and not may_be_half and (wide := _without_mark(piece)):
-            named = Setting("data.encoding", wide)
-            problem = f"holds zero bytes where {wide.upper()} has them. Name it with "
-            raise FileError(source, 1, Message(problem, named))
-        failure: FormatError | None = None
-        state = decoder.getstate()
-        try:
-            text = decode(piece, not piece)
-        except UnicodeDecodeError as error:
-            # error.object begins with bytes that the piece before it left undecided.
-            good = len(piece) - len(error.object) + error.start
-            decoder.setstate(state)
-            text = _decoded_before(decode, piece[: max(0, good)])
-            bad_line = number + text.count("\n")
-            failure = _bad_byte(source, bad_line, offset + good, encoding, error)
-        except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
-            raise FileError(source, number, _not_in(encoding)) from None
-        if odd := may_be_half and LONE_SURROGATE.search(text):
-            at_line = number + text.count("\n", 0, odd.start())
-            problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
-            wrong = Setting("data.encoding", quoted(encoding)[1:-1])
-            failure = FileError(source, at_line, Message(f"{problem}. Look at ", wrong))
-            text = text[: odd.start()]
-        offset += len(piece)
+        text, failure = decoder.feed(piece, number)
         # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
         first, *others = text.split("\n")
         begun.append(first)
@@ -187,12 +159,11 @@ def read_lines(
             raise _too_long(source, number, max_line_chars)
         if others:
             lines = ["".join(begun), *others]
-            if len(text) > max_line_chars:  # a low limit, which lines of this piece may exceed
-                for at, line in enumerate(lines):
-                    if len(line) > max_line_chars:
-                        failure = _too_long(source, number + at, max_line_chars)
-                        lines = [*lines[:at], ""]  # the last one is not given
-                        break
+            # A low limit, which lines of this piece may exceed.
+            over = (at for at, line in enumerate(lines) if len(line) > max_line_chars)
+            if len(text) > max_line_chars and (at := next(over, None)) is not None:
+                failure = _too_long(source, number + at, max_line_chars)
+                lines = [*lines[:at], ""]  # the last one is not given
             begun = [lines.pop()]
             length = len(begun[0])
             number += len(lines)
@@ -205,6 +176,59 @@ def read_lines(
                     facts.ends_last_line = False
                 yield [rest]
             return
+
+
+class _Decoder:
+    """The text of a file's bytes, piece by piece, up to the first that is not of its encoding."""
+
+    def __init__(self, source: str, encoding: str) -> None:
+        self._source, self._encoding = source, encoding
+        # utf-8-sig drops a byte order mark, which would become part of the first word.
+        name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+        # Incremental, as a read may end inside a character.
+        self._decoder = codecs.getincrementaldecoder(name)()
+        self._decode = _strict(self._decoder, name)
+        self._may_be_half = not name.startswith("utf-8")  # UTF-7, unicode_escape let halves through
+        self._offset = 0  # of the next piece in the file
+
+    def feed(self, piece: bytes, line: int) -> tuple[str, FileError | None]:
+        """The text of the next bytes, or of those before a bad one, and what is wrong with that.
+
+        Args:
+            piece: the bytes; empty at the end of the file.
+            line: number of the line in which they begin.
+
+        Raises:
+            FileError: the text as a whole is of another encoding.
+        """
+        if not self._offset and not self._may_be_half and (wide := _without_mark(piece)):
+            named = Setting("data.encoding", wide)
+            problem = f"holds zero bytes where {wide.upper()} has them. Name it with "
+            raise FileError(self._source, 1, Message(problem, named))
+        failure: FileError | None = None
+        state = self._decoder.getstate()
+        try:
+            text = self._decode(piece, not piece)
+        except UnicodeDecodeError as error:
+            # error.object begins with bytes that the piece before it left undecided.
+            good = len(piece) - len(error.object) + error.start
+            self._decoder.setstate(state)
+            text = _decoded_before(self._decode, piece[: max(0, good)])
+            at = self._offset + good
+            failure = _bad_byte(self._source, line + text.count("\n"), at, self._encoding, error)
+        except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
+            raise FileError(self._source, line, _not_in(self._encoding)) from None
+        self._offset += len(piece)
+        if odd := self._may_be_half and LONE_SURROGATE.search(text):
+            text, failure = text[: odd.start()], self._half(odd[0], line, text[: odd.start()])
+        return text, failure
+
+    def _half(self, half: str, line: int, before: str) -> FileError:
+        """That half of a surrogate pair, which is no character, comes after a text."""
+        problem = f"expected characters, found half of a surrogate pair, U+{ord(half):04X}"
+        wrong = Setting("data.encoding", quoted(self._encoding)[1:-1])
+        at_line = line + before.count("\n")
+        return FileError(self._source, at_line, Message(f"{problem}. Look at ", wrong))
 
 
 def _bad_byte(
