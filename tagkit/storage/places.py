@@ -73,7 +73,7 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
 def refuse_input_as_standard_output(inputs: Iterable[Path]) -> None:
     """Refuse an input into which a shell writes standard output, as of `> FILE` and `>> FILE`.
 
-    The first has emptied it, and the second would be read without end.
+    The first has emptied it, and the second would alter it while it is read.
 
     Raises:
         DataError: there is one.

@@ -277,7 +277,7 @@ def test_standard_input_is_an_input_too() -> None:
     assert Path("train.conll").read_text("utf-8") == CORPUS
 
 
-def test_what_is_appended_to_an_input_is_not_read_without_end() -> None:
+def test_nothing_is_appended_to_an_input() -> None:
     ended = tagkit("convert", "train.conll", "-", "--to", "conllu", shell=">> train.conll")
     assert ended.returncode == 1
     assert ended.stderr == (
