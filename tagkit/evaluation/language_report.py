@@ -105,7 +105,8 @@ class LanguageReport:
 
     def parts(self) -> dict[str, float]:
         """The scores by name, all of them finite, as checkpoints want them."""
-        return {name: min(value, sys.float_info.max) for name, value in self._scores().items()}
+        # In this order the largest float stands for what is not a number too.
+        return {name: min(sys.float_info.max, value) for name, value in self._scores().items()}
 
     def _scores(self) -> dict[str, float]:
         return {

@@ -190,11 +190,11 @@ class LanguageTask(Task):
         model.begin_step(step)
 
     def state(self, model: Model) -> Mapping[str, Tensor]:
-        """What is carried, by layer and number."""
+        """What the next step carries on, by layer and number."""
         assert isinstance(model, LanguageModel)
         return {
             f"{layer}.{number}": tensor
-            for layer, state in enumerate(model.carried)
+            for layer, state in enumerate(model.to_carry())
             for number, tensor in enumerate(tensors_of(state))
         }
 
@@ -202,8 +202,8 @@ class LanguageTask(Task):
         """Carry what `state` returned."""
         assert isinstance(model, LanguageModel)
         rest = iter(state.values())
-        model.carried = tuple(
-            mapped(each, lambda one: next(rest).to(one.device)) for each in model.carried
+        model.carry_on(
+            tuple(mapped(each, lambda one: next(rest).to(one.device)) for each in model.carried)
         )
 
     def build(

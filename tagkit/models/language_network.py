@@ -52,11 +52,20 @@ class LanguageModel(Model):
 
     def begin_step(self, step: int) -> None:
         """Remember what is carried; where a step is tried again or has failed, go back to it."""
-        if step == self._step or not all(
-            bool(tensor.isfinite().all()) for state in self.carried for tensor in tensors_of(state)
-        ):
-            self.carried = self._before
+        self.carried = self._before if step == self._step else self.to_carry()
         self._before, self._step = self.carried, step
+
+    def to_carry(self) -> Carried:
+        """What the next step begins with: of a step that has left other than numbers, as before."""
+        finite = all(
+            bool(tensor.isfinite().all()) for state in self.carried for tensor in tensors_of(state)
+        )
+        return self.carried if finite else self._before
+
+    def carry_on(self, carried: Carried) -> None:
+        """Carry what another model has returned from `to_carry`, as before its next step."""
+        self.carried = self._before = carried
+        self._step = None
 
     def begin_streams(self, count: int) -> None:
         """Carry zeros for so many streams."""

@@ -23,4 +23,8 @@ def loss_scaler(device: torch.device, precision: str) -> torch.amp.GradScaler:
     In fp16 numbers below 6e-8, such as small gradients, become 0. bf16 has the exponents of fp32
     and needs no scale; for both the scaler is disabled and changes nothing.
     """
-    return torch.amp.GradScaler(device.type, enabled=precision == "fp16")
+    scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
+    # Its first call makes its tensors. Of several processes one may have no sentence in its first
+    # step, and would unscale its gradients, which are zeros, before it has scaled a loss.
+    scaler.scale(torch.zeros((), device=device))
+    return scaler

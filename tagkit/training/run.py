@@ -150,6 +150,8 @@ class Run:
             scores = dev_scores(self.predictor, dev, BATCH_SIZE)
             scored = time.perf_counter()
             loss = self.dev_loss.compute() if self.prepared.task.annotates else scores.headline
+            if loss is not None and not math.isfinite(loss):  # as of a model that has diverged
+                loss = None
             self.budget.dev_loss_s = time.perf_counter() - scored
             score = scores.headline
             if self.criterion.is_loss:

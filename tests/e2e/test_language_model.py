@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,14 +10,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 from program import Program
-from runs import digests, whole_and_stopped
+from runs import StopAt, digests, whole_and_stopped
 
 from tagkit.config import Config, load_config
-from tagkit.errors import CheckpointError, ConfigError, DataError, TrainingError
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.inference.language_model import load_reader
 from tagkit.inference.line_scores import score_lines
 from tagkit.inference.predictor import load
+from tagkit.inference.score import DevScores
 from tagkit.models.bundle import load_bundle
+from tagkit.training.callbacks import Epoch
 from tagkit.training.setup import prepare
 from tagkit.training.state import RunState
 from tagkit.training.trainer import train
@@ -76,6 +79,30 @@ def test_a_model_learns_the_grammar_and_the_scores_of_training_are_those_of_eval
     best = min(each["dev"] for each in history)
     assert kept["dev"]["cross_entropy"] == pytest.approx(best, rel=1e-6)
     assert not (model / "dev.pred").exists()
+
+
+class StopAtSecondEpoch(StopAt):
+    def on_epoch(self, epoch: Epoch) -> None:
+        super().on_epoch(epoch)
+        if epoch.number == 2:
+            self.stop.set()
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_an_epoch_whose_loss_on_dev_is_no_number_is_the_worst_and_a_run_goes_on_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: float
+) -> None:
+    losses = iter([broken, 1.5, broken, 1.2])
+    monkeypatch.setattr(
+        "tagkit.training.run.dev_scores", lambda *_: DevScores(next(losses), {"perplexity": 1.0})
+    )
+    config = settings(tmp_path, "train.max_epochs=4", "train.patience=0")
+    listener = StopAtSecondEpoch()
+    with pytest.raises(Interrupted):
+        train(config, listener, stop=listener.stop)
+    trained = train(config, resume=True)
+    assert [epoch.is_best for epoch in trained.epochs] == [True, True, False, True]
+    assert [epoch.dev_loss for epoch in trained.epochs] == [None, 1.5, None, 1.2]
 
 
 def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None:

@@ -24,6 +24,12 @@ def test_perplexity_of_what_is_impossible_is_infinite() -> None:
     assert perplexity(math.log(4)) == pytest.approx(4)
 
 
+@pytest.mark.parametrize("nats", [math.nan, math.inf])
+def test_the_parts_of_a_model_that_has_diverged_are_finite(nats: float) -> None:
+    found = replace(REPORT, nats=nats).parts()
+    assert [*found.values()] == [sys.float_info.max] * 3
+
+
 def test_a_uniform_model_of_eight_units_has_perplexity_eight() -> None:
     assert REPORT.cross_entropy == pytest.approx(math.log(8))
     assert REPORT.perplexity == pytest.approx(8)

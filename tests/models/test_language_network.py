@@ -13,7 +13,7 @@ from tagkit.config import load_config
 from tagkit.features.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.language_model import LanguageTask
-from tagkit.models.language_network import LanguageModel, tensors_of
+from tagkit.models.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.text_scoring import unit_nats, unit_nats_by_line
 from tagkit.nn.encoder import LAYERS
 from tagkit.nn.generation.step import select_rows
@@ -135,6 +135,27 @@ def test_states_that_are_not_finite_are_not_carried_on() -> None:
     weight.copy_(kept)
     model.begin_step(2)
     torch.testing.assert_close(model.carried, before)
+
+
+@torch.no_grad()
+def test_a_run_that_stops_after_such_a_step_goes_on_as_if_it_had_not() -> None:
+    model, ids = model_of(), text(9)
+    stream = streams_of(ids, 3, 4)
+    first, *_ = steps_of(stream)
+    model.begin_step(0)
+    TASK.loss(model, stream.batch(first))
+    model.begin_step(1)
+    before = model.carried
+    model.carried = tuple(mapped(state, lambda one: one * math.nan) for state in before)
+    again = model_of()
+    again.begin_streams(3)
+    TASK.restore(again, TASK.state(model))
+    for each in (model, again):
+        each.begin_step(2)
+        torch.testing.assert_close(each.carried, before)
+        each.carried = tuple(mapped(state, lambda one: one * math.nan) for state in before)
+        each.begin_step(3)  # the second such step in a row
+        torch.testing.assert_close(each.carried, before)
 
 
 def test_gradients_reach_every_parameter_and_stop_at_the_border_of_a_segment() -> None:
