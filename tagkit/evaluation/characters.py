@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from tagkit.corpus.alignment import overlaps, tokens_of
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import FormatError, SpanErrors
-from tagkit.text.records import Document, Sentence, Span, joined
+from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
 from tagkit.text.schemes import Stretch, from_spans
 from tagkit.text.span_cuts import divides_any
 from tagkit.wording import quoted
@@ -73,13 +73,22 @@ def characters_of_both(
     """
     # Written from CoNLL-U by its words, a text differs at its multiword tokens from that of the
     # corpus: "de le" and "du". So the words are tried where the texts are not the same.
+    refused: SpanErrors | None = None
     for by_words in (False, True):
-        ours, theirs = (
-            characters_of(*side, tokenizer, spans_of, whole=whole, by_words=by_words)
-            for side in (gold, predicted)
-        )
+        try:
+            ours, theirs = (
+                characters_of(*side, tokenizer, spans_of, whole=whole, by_words=by_words)
+                for side in (gold, predicted)
+            )
+        except SpanErrors as error:  # of two words of a multiword token, which share a place
+            if by_words:
+                raise
+            refused = error
+            continue
         if ours.text == theirs.text:
-            break
+            return ours, theirs
+    if refused is not None:
+        raise refused
     return ours, theirs
 
 
@@ -122,10 +131,11 @@ def characters_of(
         else:
             text, places = _text_of(item, by_words)
             found = [list(places)]
+            stretches = list(spans_of(item.tags or ()))
             labelled = [
-                (places[start][0], places[end - 1][1], label)
-                for start, end, label in spans_of(item.tags or ())
+                (places[start][0], places[end - 1][1], label) for start, end, label in stretches
             ]
+            errors += _overlaps(item, name, text, labelled, stretches)
         # Number of characters that are no white space before each place of the text.
         before = list(accumulate((not char.isspace() for char in text), initial=done))
         texts.append("".join(text.split()))
@@ -152,6 +162,21 @@ def characters_of(
         has_tokens=all(isinstance(item, Sentence) or item.tokens is not None for item in items),
         spans=spans,
     )
+
+
+def _overlaps(
+    item: Sentence,
+    name: str,
+    text: str,
+    labelled: Sequence[Stretch],
+    stretches: Sequence[Stretch],
+) -> list[FormatError]:
+    """Spans of a sentence that share a place in its text, as words of a multiword token do."""
+    if all(one[1] <= other[0] for one, other in pairwise(labelled)):
+        return []
+    lines = tuple(_origin(item, name, start)[1] for start, _, _ in stretches)
+    spans = tuple(TextSpan(text[start:end], start, end, label) for start, end, label in labelled)
+    return overlaps(Document(text, spans, source=name, line=lines[0], span_lines=lines))
 
 
 def _origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:

@@ -21,7 +21,7 @@ significance testing, describe the paired bootstrap; randomisation asks the same
 p-value of a system against itself is exactly 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,7 @@ from tagkit.text.json_text import Record
 
 SAMPLES = 10_000  # corpora that are drawn; p cannot be smaller than one in so many
 LEVEL = 0.95  # of an interval
+_CELLS = 2**23  # numbers that are drawn at once: 64 MB
 Array = NDArray[np.float64]
 
 
@@ -127,7 +128,7 @@ def certainty(runs: Sequence[SentenceCounts], seed: int = 1, samples: int = SAMP
     """
     rng = np.random.default_rng(seed)
     rows, times = _distinct(runs)
-    drawn = _drawn_f1(rows, _draw(times, samples, rng))
+    (drawn,) = _drawn([rows], times, samples, rng)
     found = drawn + _drawn_seeds([runs], samples, rng)
     deviation = float(np.std([run.f1 for run in runs], ddof=1)) if len(runs) > 1 else None
     spread = Spread(float(np.std(drawn)), deviation)
@@ -157,10 +158,10 @@ def compare(
     """
     rng = np.random.default_rng(seed)
     rows, times = _distinct([*first, *second])
-    weights = _draw(times, samples, rng)  # the same sentences for both, as they are paired
     ours, theirs = rows[:, : len(first)], rows[:, len(first) :]
     real = float(np.mean([run.f1 for run in second]) - np.mean([run.f1 for run in first]))
-    drawn = _drawn_f1(theirs, weights) - _drawn_f1(ours, weights)
+    ours_drawn, theirs_drawn = _drawn([ours, theirs], times, samples, rng)
+    drawn = theirs_drawn - ours_drawn
     exchanged, as_given = _exchanged(ours, theirs, times, samples, rng)
     of_seeds = _drawn_seeds([first, second], samples, rng)
     # The tolerance is for sums in another order; the real corpus is one of the exchanges.
@@ -189,7 +190,8 @@ def _distinct(runs: Sequence[SentenceCounts]) -> tuple[Array, NDArray[np.int64]]
     """Distinct sentences by their counts in all runs, and how many there are of each.
 
     Sentences with the same counts are exchangeable: drawing how often each kind of them occurs is
-    drawing them one by one, and takes no longer for a million sentences than for a thousand.
+    drawing them one by one. There are few kinds with a single run, however many sentences; with
+    several runs most sentences may be one of their own.
 
     Returns:
         (distinct, runs, 2): correct, and predicted + gold; and (distinct,).
@@ -200,10 +202,32 @@ def _distinct(runs: Sequence[SentenceCounts]) -> tuple[Array, NDArray[np.int64]]
     return rows.reshape(len(rows), len(runs), 2), times
 
 
-def _draw(times: NDArray[np.int64], samples: int, rng: np.random.Generator) -> Array:
-    """(samples, distinct) how often each kind of sentence is in a corpus that is drawn."""
+def _blocks(samples: int, distinct: int) -> Iterator[int]:
+    """Numbers of samples that are drawn at once, so that memory does not grow with the corpus."""
+    size = max(1, _CELLS // distinct)
+    for begin in range(0, samples, size):
+        yield min(size, samples - begin)
+
+
+def _drawn(
+    systems: Sequence[Array], times: NDArray[np.int64], samples: int, rng: np.random.Generator
+) -> list[Array]:
+    """(samples,) mean F1 of each system on corpora that are drawn, the same ones for all.
+
+    Args:
+        systems: (distinct, runs, 2) counts of each.
+        times: (distinct,) number of sentences with these counts.
+        samples: number of corpora.
+        rng: draws the sentences.
+    """
     total = times.sum()
-    return rng.multinomial(total, times / total, size=samples).astype(np.float64)
+    found: list[list[Array]] = [[] for _ in systems]
+    for size in _blocks(samples, len(times)):
+        # (size, distinct) how often each kind of sentence is in a corpus
+        weights = rng.multinomial(total, times / total, size=size).astype(np.float64)
+        for drawn, rows in zip(found, systems, strict=True):
+            drawn.append(_drawn_f1(rows, weights))
+    return [np.concatenate(drawn) for drawn in found]
 
 
 def _drawn_f1(rows: Array, weights: Array) -> Array:
@@ -249,9 +273,12 @@ def _exchanged(
         rng: chooses what is exchanged.
     """
     first, second = ours.mean(axis=1), theirs.mean(axis=1)
-    # (samples, distinct): of so many equal sentences, how many are exchanged
-    swapped = rng.binomial(times, 0.5, size=(samples, len(times)))
-    moved = swapped @ (second - first)  # (samples, 2)
+    # (size, distinct), of so many equal sentences how many are exchanged, times (distinct, 2)
+    parts = [
+        rng.binomial(times, 0.5, size=(size, len(times))) @ (second - first)
+        for size in _blocks(samples, len(times))
+    ]
+    moved = np.concatenate(parts)  # (samples, 2)
     sums = times @ first, times @ second  # (2,) each
     found: Array = _f1(*(sums[1] - moved).T) - _f1(*(sums[0] + moved).T)
     return found, float(_f1(*sums[1]) - _f1(*sums[0]))

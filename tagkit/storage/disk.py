@@ -1,5 +1,6 @@
 """What concerns the disk itself: flushing, symbolic links, digests, refused writes."""
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from tagkit.errors import CheckpointError, DataError, WriteError
 from tagkit.wording import RESUME, Message, reason
 
+_NO_FSYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 # What was learnt until then is in a checkpoint.
 RESUME_AFTER = Message("correct this, and resume the run with ", RESUME)
 
@@ -26,6 +28,10 @@ def flush_to_disk(path: Path) -> None:
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems know no fsync of a folder; what was renamed is in its place by now.
+        if error.errno not in _NO_FSYNC or not path.is_dir():
+            raise
     finally:
         os.close(descriptor)
 

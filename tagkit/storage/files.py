@@ -275,7 +275,10 @@ def _copy_permissions(handle: int, place: Path, found: os.stat_result) -> None:
     with suppress(OSError):  # only root may give a file to another user
         os.fchown(handle, found.st_uid, found.st_gid)
     if sys.platform == "linux":
-        for name in os.listxattr(place):  # POSIX access lists are system.posix_acl_access
+        names: list[str] = []
+        with suppress(OSError):  # there are file systems without such attributes
+            names = os.listxattr(place)  # POSIX access lists are system.posix_acl_access
+        for name in names:
             with suppress(OSError):
                 os.setxattr(handle, name, os.getxattr(place, name))
     # Without set-user-ID and set-group-ID: new content must not run with the old one's rights.

@@ -1,10 +1,17 @@
 """Texts of two files that are compared by their characters."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from tagkit.errors import FormatError
-from tagkit.evaluation.characters import characters_of, require_same_characters
-from tagkit.text.records import Document, Sentence
+from tagkit.errors import FormatError, SpanErrors
+from tagkit.evaluation.characters import (
+    characters_of,
+    characters_of_both,
+    require_same_characters,
+)
+from tagkit.text.records import Document, Sentence, TextSpan
+from tagkit.text.schemes import Stretch
 
 
 @pytest.mark.parametrize(
@@ -26,3 +33,23 @@ def test_the_word_that_differs_is_named_where_words_hold_blanks(text: str, messa
     with pytest.raises(FormatError) as caught:
         require_same_characters(*sides)
     assert str(caught.value) == message
+
+
+def spans_of(tags: Sequence[str]) -> list[Stretch]:
+    return [(at, at + 1, tag[2:]) for at, tag in enumerate(tags) if tag != "O"]
+
+
+def test_spans_of_two_words_in_one_place_are_refused_or_compared_as_words() -> None:
+    words, places = ("de", "le", "Oslo"), ((0, 2), (0, 2), (3, 7))
+    gold = Sentence(words, ("B-X", "B-Y", "B-LOC"), text="du Oslo", places=places, lines=(2, 3, 4))
+    text = Document("du Oslo", spans=(TextSpan("Oslo", 3, 7, "LOC"),), line=1)
+    for sides in (([gold], "g"), ([text], "p")), (([text], "p"), ([gold], "g")):
+        with pytest.raises(SpanErrors) as caught:
+            characters_of_both(*sides, "blanks", spans_of, whole=False)
+        assert caught.value.lines[0].startswith("g:3: 'du' (Y 0 2) is inside 'du' (X 0 2)")
+    other = Document("de le Oslo", spans=(TextSpan("Oslo", 6, 10, "LOC"),), line=1)
+    ours, theirs = characters_of_both(
+        ([gold], "g"), ([other], "p"), "blanks", spans_of, whole=False
+    )
+    assert ours.spans == [(0, 2, "X"), (2, 4, "Y"), (4, 8, "LOC")]
+    assert theirs.spans == [(4, 8, "LOC")]

@@ -7,6 +7,7 @@ import pytest
 from marks import mostly_slow
 from scipy import stats
 
+from tagkit.evaluation import significance
 from tagkit.evaluation.significance import (
     Difference,
     Interval,
@@ -219,6 +220,15 @@ def test_one_seed_gives_one_result_whatever_the_order_of_sentences() -> None:
     backwards = [SentenceCounts(s.correct[::-1], s.predicted[::-1], s.gold[::-1])
                  for s in (first, second)]  # fmt: skip
     assert compare([backwards[0]], [backwards[1]]) == compare([first], [second])
+
+
+def test_corpora_that_are_drawn_in_blocks_are_those_that_are_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = runs(1, 3, 0.04), runs(2, 2, 0.04)
+    whole = certainty(first), compare(first, second)
+    monkeypatch.setattr(significance, "_CELLS", 12_345)
+    assert (certainty(first), compare(first, second)) == whole
 
 
 def test_a_corpus_without_spans_scores_0() -> None:

@@ -1,5 +1,6 @@
 """Files that are whole or not there."""
 
+import errno
 import gzip
 import os
 import stat
@@ -184,3 +185,34 @@ def test_packed_output_that_is_stopped_leaves_neither_file_nor_complaint(tmp_pat
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ended.stderr == ""
     assert os.listdir(tmp_path) == []
+
+
+def test_a_file_is_replaced_where_there_are_no_extended_attributes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(path: Path) -> list[str]:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(os, "listxattr", none, raising=False)  # of Linux alone
+    for content in (b"1", b"2"):
+        write_whole(tmp_path / "a", content)
+        assert (tmp_path / "a").read_bytes() == content
+
+
+def test_a_file_is_written_where_folders_cannot_be_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_files(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", of_files)
+    write_whole(tmp_path / "a", b"1")
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+    def of_none(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", of_none)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_whole(tmp_path / "b", b"1")

@@ -26,6 +26,7 @@ from tagkit.wording import Message, Setting, listed, plural, quoted, reason, sho
 
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
+_LONGEST_NAME = 200  # bytes
 # Lines of other kinds, by their first letter. They annotate spans further, and a tagger cannot
 # learn them; they are counted and reported, so that nobody believes that they were used.
 _OTHER = {
@@ -50,6 +51,8 @@ def annotated_files(path: Path) -> list[Path]:
         return files
     if _ending(path) not in PAIR:
         return []
+    if _ending(path) == ANNOTATION and path.is_file():  # whatever lies beside it
+        return [path]
     # Given one file of a pair, the other one is looked up beside it.
     return [found] if (found := _other_of(path, ANNOTATION)) else []
 
@@ -281,7 +284,8 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
 def _file_name(name: str, number: int, taken: set[str]) -> str:
     """A safe name that no document before has."""
     # Names come from a corpus: "../x" or "/etc/x" must not leave the folder that is written.
-    safe = bool(name) and name[0] != "." and len(name) < 100
+    # File systems allow 255 bytes, of which one such character may have four.
+    safe = bool(name) and name[0] != "." and len(name.encode(errors="replace")) <= _LONGEST_NAME
     safe = safe and all(char.isalnum() or char in "-_." for char in name)
     chosen = name if safe and name not in taken else f"{number:05d}"
     while chosen in taken:

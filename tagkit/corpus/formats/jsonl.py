@@ -18,6 +18,7 @@ The records of a file may also be the elements of one list.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -171,9 +172,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of a record. Of a key that comes twice, Python would keep the last value."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
-        raise _Bad(f"expected each key once, found {quoted(twice)} {keys.count(twice)} times")
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise _Bad(f"expected each key once, found {quoted(twice)} {counts[twice]} times")
     return found
 
 

@@ -35,8 +35,8 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
                 "neither"
             )
         folder = folder.parent
-    words = _open(folder, WORDS, reading)
-    tags, labels = _open(folder, TAGS, reading), _open(folder, LABELS, reading)
+    named = Path(source.path).name
+    words, tags, labels = (_open(folder, name, reading, named) for name in (WORDS, TAGS, LABELS))
     if words is None:
         raise DataError(f"{folder}: expected a file {WORDS}, found none")
     if reading.with_tags and tags is None and labels is None:
@@ -92,11 +92,12 @@ def _sentence(
     )
 
 
-def _open(folder: Path, name: str, reading: Reading) -> Source | None:
-    # Plain before packed, where both are there: the plain one is what a person edits.
-    for path in (folder / name, folder / f"{name}{PACKED}"):
-        if os.path.isfile(path):
-            return source_of(str(path), reading.data, reading.digests)
+def _open(folder: Path, name: str, reading: Reading, named: str) -> Source | None:
+    """A file of the folder, plain or packed; None where it is not there."""
+    # The plain one first, which is what a person edits, unless the packed one was asked for.
+    for each in sorted((name, f"{name}{PACKED}"), key=lambda each: each != named):
+        if os.path.isfile(folder / each):
+            return source_of(str(folder / each), reading.data, reading.digests)
     return None
 
 

@@ -298,3 +298,20 @@ def test_files_are_named_as_their_documents_where_that_is_safe(tmp_path: Path) -
         "00002.txt", "00003.txt", "00004.txt", "00005.txt", "a.txt",
     ]  # fmt: skip
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+def test_an_id_that_no_file_system_takes_is_replaced_by_a_number(tmp_path: Path) -> None:
+    long, longest = "文" * 90, "文" * 66  # 270 and 198 bytes
+    items = [Document("x", name=long), Document("y", name=longest)]
+    folder = Path(write(tmp_path, "a", write_brat, items))
+    assert sorted(each.name for each in folder.iterdir() if each.suffix == ".txt") == [
+        "00001.txt",
+        f"{longest}.txt",
+    ]
+
+
+def test_the_file_that_is_named_is_the_one_that_is_read(tmp_path: Path) -> None:
+    pair(tmp_path, "Oslo", "T1\tLOC 0 4\tOslo\n")
+    (tmp_path / "a.ann.gz").write_bytes(gzip.compress(b"T1\tCITY 0 4\tOslo\n"))
+    assert spans(tmp_path / "a.ann") == [(0, 4, "LOC")]
+    assert spans(tmp_path / "a.ann.gz") == [(0, 4, "CITY")]

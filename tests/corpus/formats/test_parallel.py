@@ -1,5 +1,6 @@
 """Parallel files: seq.in, seq.out and label."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,10 @@ def test_a_file_that_is_no_parallel_corpus_is_named(
         assert str(caught.value) == (
             f"{name}: expected a folder that holds seq.in, or seq.in itself, found neither"
         )
+
+
+def test_the_file_that_is_named_is_the_one_that_is_read(tmp_path: Path) -> None:
+    corpus(tmp_path, words="plain\n", tags="O\n")
+    (tmp_path / "seq.in.gz").write_bytes(gzip.compress(b"packed\n"))
+    for name, word in (("seq.in.gz", "packed"), ("seq.in", "plain"), (".", "plain")):
+        assert read(tmp_path / name, read_parallel) == [Sentence((word,), ("O",))]
