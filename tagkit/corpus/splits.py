@@ -199,8 +199,9 @@ def read_split(
     notes: list[str] = []
     digests = Digests()
     source = source_of(path, data, digests)
-    _refuse_one_line(source)
     format = format_with_labels(source, data, kinds, notes.append, of_model=of_model)
+    if format.is_grid:
+        _refuse_one_line(source)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = Reading(
         data,
@@ -231,13 +232,11 @@ def read_split(
 
 
 def _refuse_one_line(source: Source) -> None:
-    """Refuse a file whose lines end in carriage returns alone: it would be one sentence.
+    """Refuse a column file whose lines end in carriage returns alone: it would be one sentence.
 
     Raises:
         FormatError: all that is there is one line with carriage returns inside.
     """
-    if source.is_folder():
-        return
     lines = source.beginning()
     returns = lines[0].rstrip("\r").count("\r") if len(lines) == 1 else 0
     if returns > 1:

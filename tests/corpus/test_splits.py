@@ -131,6 +131,17 @@ def test_a_file_with_the_line_ends_of_an_old_mac_is_named_as_one(tmp_path: Path)
     )
     train.write_bytes(b"EU\tB-ORG\r\n\r\nRome\tB-LOC\r\n")  # those of Windows
     assert len(load_corpus(config(train_file=str(train)), TAGS).train.sentences) == 1
+    # A text may have such line ends: offsets count them.
+    text = "Ada in Rome\rBob in Oslo\rEve\r"
+    marks = [(name, text.index(name)) for name in ("Rome", "Oslo")]
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    (tmp_path / "a.ann").write_text(
+        "".join(f"T{at}\tLOC {at} {at + 4}\t{name}\n" for name, at in marks), "utf-8"
+    )
+    dev = str(train)
+    for name in ("a.txt", "a.ann"):
+        found = load_corpus(config(train_file=str(tmp_path / name), dev_file=dev), TAGS)
+        assert len([*found.train.entities()]) == 2
 
 
 def test_a_corpus_that_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
