@@ -120,6 +120,12 @@ def as_path_argument(path: Path) -> str:
     return as_argument(f".{os.sep}{text}" if text.startswith("-") else text)
 
 
+def joined(names: Sequence[str], word: str = "or") -> str:
+    """'a, b or c': all of at least one thing, as they are shown, with a word before the last."""
+    *others, last = names
+    return f"{', '.join(others)} {word} {last}" if others else last
+
+
 def listed(names: Sequence[str], most: int = 10) -> str:
     """'a, b and 3 more': at most `most` names, each safe to display and of bounded length."""
     return first_of([shown_name(name) for name in names[:most]], len(names))

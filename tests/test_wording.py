@@ -27,6 +27,7 @@ from tagkit.wording import (
     as_path_argument,
     clipped,
     first_of,
+    joined,
     listed,
     message_line,
     once,
@@ -154,6 +155,12 @@ def test_lines_of_messages_are_bounded() -> None:
 )  # fmt: skip
 def test_counts_agree_with_their_units(count: int, unit: str, expected: str) -> None:
     assert plural(count, unit) == expected
+
+
+def test_the_last_of_several_things_has_a_word_before_it() -> None:
+    assert joined(["a"]) == "a"
+    assert joined(["a", "b"]) == "a or b"
+    assert joined(("a", "b", "c"), "and") == "a, b and c"
 
 
 def test_a_long_list_is_cut() -> None:

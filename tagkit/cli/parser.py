@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tagkit.cli import messages
 from tagkit.errors import DataError
-from tagkit.wording import clipped, message_line, quoted
+from tagkit.wording import clipped, joined, message_line, quoted
 
 # Phrases of the library that checks the options' values, and what they mean.
 _PHRASES = (
@@ -118,8 +118,8 @@ def _complete(param: Any) -> None:
 
     name = next(name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts)
     if param.help:
-        *others, last = (choice for choice in choices_of(name) if choice != "auto")
-        param.help = param.help.replace(_CHOICES, f"{', '.join(others)} or {last}")
+        choices = [choice for choice in choices_of(name) if choice != "auto"]
+        param.help = param.help.replace(_CHOICES, joined(choices))
         return
     param.help, default = option_text(name)
     if not isinstance(param.show_default, str):  # one command may choose a value of its own

@@ -1,7 +1,7 @@
 """tagkit.toml: its options, how it is read, and which options have an effect."""
 
 from tagkit.config.data_section import DataConfig
-from tagkit.config.effects import effective, refuse_without_effect, without_effect_in
+from tagkit.config.effects import effective, has_effect, refuse_without_effect, without_effect_in
 from tagkit.config.embeddings_section import EmbeddingsConfig
 from tagkit.config.encoder_section import (
     DEFAULT_LOCKED_DROPOUT,
@@ -61,6 +61,7 @@ __all__ = [
     "default_threads",
     "effective",
     "fixed",
+    "has_effect",
     "is_device",
     "lm_problem",
     "load_config",

@@ -74,6 +74,20 @@ def without_effect_in(config: Config, name: str) -> list[str]:
     return problems
 
 
+def has_effect(config: Config, name: str) -> bool:
+    """Whether an option has one in the configuration's task and beside its other values.
+
+    Args:
+        config: with the inherited options.
+        name: the option's dotted name.
+    """
+    return all(
+        _are_met(config, needs, {})
+        for needs in options_of(Config)[name].conditions
+        if needs.applies_to(config.task)
+    )
+
+
 def effective(config: Config) -> Config:
     """The configuration with the default of each option that has no effect.
 

@@ -24,7 +24,7 @@ from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import canonical_scheme
 from tagkit.errors import ConfigError
 from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
-from tagkit.wording import Setting, quoted
+from tagkit.wording import Setting, joined, quoted
 
 # Values that saved configurations of any task may have, language models among them, whether or not
 # they have an effect there: version 0.1.0 had no others, and "auto" becomes these without one.
@@ -300,8 +300,7 @@ def option_text(name: str) -> tuple[str, str]:
     choices = [choice for choice in allowed(type(owner), key) if isinstance(choice, str)]
     text = option.help
     if choices and not any(choice in text for choice in choices):
-        *first, last = choices
-        text = f"{text.removesuffix('.')}: {', '.join(first)} or {last}."
+        text = f"{text.removesuffix('.')}: {joined(choices)}."
     return text, option.default_shown or str(default)
 
 

@@ -27,7 +27,7 @@ from tagkit.models.language_scoring import language_report
 from tagkit.models.task_records import ModelContext
 from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
-from tagkit.wording import Message, Setting, clipped, listed, plural
+from tagkit.wording import Message, Setting, clipped, joined, listed, plural
 
 _LANGUAGE_MODEL = "this is a language model"
 # Those that a command has a flag for.
@@ -318,8 +318,7 @@ def _other_columns(trained: DataConfig, data: DataConfig) -> str:
     """That a model does not predict as many columns as were named."""
     if not trained.tag_columns:
         return ": expected one column, which the model predicts"
-    *others, last = map(str, trained.tag_columns)
-    names = f"{', '.join(others)} and {last}" if others else last
+    names = joined([*map(str, trained.tag_columns)], "and")
     found = ", ".join(map(str, data.tag_columns or (data.tag_column,)))
     expected = f"a list of {plural(len(trained.tag_columns), 'column')}"
     return f": expected {expected}, as the model predicts {names} in this order; found {found}"

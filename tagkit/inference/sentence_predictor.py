@@ -40,7 +40,7 @@ from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 from tagkit.text.windows import cut, windows
-from tagkit.wording import Setting, clipped
+from tagkit.wording import Setting, clipped, joined
 
 
 class SentencePredictor:
@@ -74,8 +74,7 @@ class SentencePredictor:
                 no such one.
         """
         if precision not in PRECISIONS:
-            *others, last = PRECISIONS
-            known = f"{', '.join(others)} or {last}"
+            known = joined(PRECISIONS)
             raise DeviceError(f"precision {clipped(repr(precision))}: expected {known}")
         # Only the cached inference on a CPU has products of other precisions.
         if precision != "fp32" and device.type != "cpu":

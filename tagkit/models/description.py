@@ -7,6 +7,7 @@ from tagkit.config import Config
 from tagkit.evaluation.metrics import Kind, added_metrics, headline_column, history_key
 from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS
+from tagkit.wording import joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,7 @@ class Description:
     @property
     def architecture(self) -> str:
         """Encoder and heads, such as "BiLSTM with CRF"."""
-        *others, last = self.heads
-        heads = f"{', '.join(others)} and {last}" if others else last
-        return f"{self.encoder} with {heads}"
+        return f"{self.encoder} with {joined(self.heads, 'and')}"
 
 
 def encoder_name(config: Config) -> str:

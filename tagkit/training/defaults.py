@@ -18,6 +18,7 @@ from tagkit.config import (
     DEFAULT_LOCKED_DROPOUT,
     DEFAULT_WORD_DROPOUT,
     Config,
+    has_effect,
     options_of,
     with_options,
 )
@@ -191,7 +192,8 @@ def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dic
     head = config.head
     chosen: dict[str, Any] = {}
     if _serves(config, "head.feature_crf") and head.feature_crf == "auto":
-        helps = follows_gradient and _feature_crf_helps(config, corpus)
+        usable = follows_gradient and has_effect(config, "head.feature_crf")
+        helps = usable and _feature_crf_helps(config, corpus)
         weights = min(_FEATURES_PER_TOKEN * corpus.tokens, _MAX_FEATURES)
         chosen["head.feature_crf"] = weights if helps else 0
     if _serves(config, "head.vector_clusters") and head.vector_clusters == "auto":
@@ -199,7 +201,7 @@ def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dic
         reads = config.embeddings.vectors and weights
         chosen["head.vector_clusters"] = _VECTOR_CLUSTERS if reads else 0
     if _serves(config, "head.tag_sharing") and head.tag_sharing == "auto":
-        helps = follows_gradient and head.kind != "feedback" and corpus.spans > 0
+        helps = has_effect(config, "head.tag_sharing") and corpus.spans > 0
         chosen["head.tag_sharing"] = helps and corpus.sentences <= _FEW_SENTENCES_SHARED
     if _serves(config, "head.pooling") and head.pooling == "auto":
         few = corpus.sentences <= _FEW_TEXTS
@@ -222,7 +224,7 @@ def _knows_language(config: Config) -> bool:
 
 
 def _feature_crf_helps(config: Config, corpus: CorpusSize) -> bool:
-    if _knows_language(config) or config.head.kind != "crf" or config.data.tag_columns:
+    if _knows_language(config) or config.data.tag_columns:
         return False
     if config.embeddings.vectors:
         return corpus.sentences <= _FEW_SENTENCES_BESIDE_VECTORS

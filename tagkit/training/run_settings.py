@@ -2,7 +2,9 @@
 
 from tagkit.config import BY_GRADIENT, Config, TrainConfig, options_of
 from tagkit.errors import ConfigError
-from tagkit.nn.heads import POOLINGS
+from tagkit.nn.heads import HEADS, POOLINGS
+from tagkit.nn.heads.tagging import ChainHead
+from tagkit.wording import joined
 
 
 def is_closed_form(config: Config) -> bool:
@@ -48,16 +50,16 @@ def refuse_unsolvable(config: Config) -> None:
         problems.append("embeddings.char_dropout has no effect; leave it out")
     if config.data.tag_columns:
         problems.append("several tag columns have heads that are trained; name one column")
-    if options["head.kind"].serves(config.task) and head.kind == "feedback":
-        problems.append("head.kind = 'feedback' is trained; name 'crf', 'softmax' or 'viterbi'")
+    if options["head.kind"].serves(config.task):
+        linear = [name for name, each in HEADS.items() if issubclass(each, ChainHead)]
+        if head.kind not in linear:
+            names = joined([*map(repr, linear)])
+            problems.append(f"head.kind = {head.kind!r} is trained; name {names}")
     if options["head.pooling"].serves(config.task):
         without = [name for name, each in POOLINGS.items() if not [*each(1).parameters()]]
         if head.pooling not in (*without, "auto"):  # which is then the mean
-            *names, last = map(repr, without)
-            problems.append(
-                f"head.pooling = {head.pooling!r} has weights to train; name {', '.join(names)} or "
-                f"{last}"
-            )
+            names = joined([*map(repr, without)])
+            problems.append(f"head.pooling = {head.pooling!r} has weights to train; name {names}")
         if head.hidden:
             problems.append("head.hidden are layers to train; leave them out")
         if head.several_classes and head.class_weights != "none":

@@ -9,6 +9,7 @@ import tiny
 from tagkit.config import (
     Config,
     effective,
+    has_effect,
     load_config,
     option_names,
     options_of,
@@ -264,3 +265,22 @@ def test_a_model_that_was_saved_with_an_option_without_effect_is_still_loaded(
     facts = {key: bundle.metadata[key] for key in ("data", "labels", "classes", "epoch", "scores")}
     save_bundle(tmp_path / "old", bundle.model, bundle.vocabulary, odd, facts)
     assert load_bundle(tmp_path / "old").config.head.hidden == (5,)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "name", "expected"),
+    [
+        ([], "head.feature_crf", True),
+        (["head.kind=softmax"], "head.feature_crf", False),
+        (["task=classify"], "head.feature_crf", False),
+        ([], "head.tag_sharing", True),
+        (["head.kind=feedback"], "head.tag_sharing", False),
+        (["encoder.cell=echo-state", "train.readout=ridge"], "head.tag_sharing", False),
+        # The model that training begins from is no exception: what it has is asked for.
+        (["head.kind=feedback", "train.init_from=model"], "head.tag_sharing", False),
+    ],
+)
+def test_an_option_has_an_effect_where_its_task_and_all_that_it_needs_are_there(
+    overrides: list[str], name: str, expected: bool
+) -> None:
+    assert has_effect(load_config(overrides=overrides), name) is expected
