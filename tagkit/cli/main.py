@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 
 from tagkit import __version__
 from tagkit.cli import (
@@ -33,7 +34,7 @@ from tagkit.cli import (
     tune,
 )
 from tagkit.cli.messages import for_people
-from tagkit.cli.parser import Command, Commands
+from tagkit.cli.parser import BuiltWhenNamed, Command, Commands
 from tagkit.cli.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
@@ -43,14 +44,6 @@ from tagkit.wording import Message, reason, visible
 
 _M_ARENA_MAX = -8  # of glibc's malloc.h
 
-app = typer.Typer(
-    name="tagkit",
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 # A new command is a module of its own, and its row here.
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "train": (train.train_command, train.EXAMPLES),
@@ -69,11 +62,33 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 }
 # What CRFsuite and spaCy call them.
 ALIASES = {"tag": "predict", "evaluate": "eval"}
-for _name, (_function, _examples) in COMMANDS.items():
-    app.command(_name, cls=Command, epilog=_examples)(_function)
-for _alias, _name in ALIASES.items():
-    _function, _examples = COMMANDS[_name]
-    app.command(_alias, cls=Command, hidden=True, epilog=_examples)(_function)
+
+
+def _built(name: str) -> Any:
+    """The command of a name or an alias, as typer makes it of a function's annotations."""
+    function, examples = COMMANDS[ALIASES.get(name, name)]
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=Command, hidden=name in ALIASES, epilog=examples)(function)
+    return typer.main.get_command(alone)
+
+
+class _Tagkit(Commands):
+    """All commands."""
+
+    def __init__(self, **attributes: Any) -> None:
+        """Not those that are registered with typer, which builds them all for each start."""
+        super().__init__(**attributes)
+        self.commands = BuiltWhenNamed((*COMMANDS, *ALIASES), _built)
+
+
+app = typer.Typer(
+    name="tagkit",
+    cls=_Tagkit,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _show_version(wanted: bool) -> None:

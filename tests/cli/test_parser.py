@@ -8,6 +8,7 @@ import typer
 from program import Ended, Program
 
 from tagkit.cli.main import COMMANDS, app
+from tagkit.cli.parser import BuiltWhenNamed
 
 GROUP: Any = typer.main.get_command(app)
 SCALARS = [
@@ -16,6 +17,27 @@ SCALARS = [
     for param in GROUP.commands[command].params
     if param.param_type_name == "option" and not (param.is_flag or param.multiple)
 ]
+
+
+def test_only_the_command_that_is_named_is_built() -> None:
+    built = list[str]()
+    commands = BuiltWhenNamed(("b", "a"), lambda name: built.append(name) or name.upper())
+    assert (list(commands), "a" in commands, len(commands), built) == (["b", "a"], True, 2, [])
+    assert (commands["a"], commands.get("a"), commands.get("c")) == ("A", "A", None)
+    assert built == ["a"]
+
+
+def test_a_start_builds_one_command_of_all(
+    tagkit: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = list[str]()
+    made = typer.main.get_params_from_function
+    monkeypatch.setattr(
+        typer.main, "get_params_from_function",
+        lambda function: built.append(function.__name__) or made(function),
+    )  # fmt: skip
+    assert tagkit("tag", "model").code == 1
+    assert {name for name in built if name.endswith("_command")} == {"predict_command"}
 
 
 @pytest.mark.parametrize(("command", "option"), SCALARS)
