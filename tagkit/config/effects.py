@@ -12,11 +12,12 @@ from typing import Any
 from tagkit.config.loading import with_options
 from tagkit.config.option import Needs, Option, options_of
 from tagkit.config.sections import SAVED_WITHOUT_EFFECT, Config
+from tagkit.config.train_section import DEFAULT_BPTT
 from tagkit.errors import ConfigError
 from tagkit.wording import Message, Setting, clipped, visible
 
 # Values that "auto" becomes also where they have no effect, as every saved model's config.toml has.
-_VALUES_OF_AUTO = {**SAVED_WITHOUT_EFFECT, "train.workers": 1}
+_VALUES_OF_AUTO = {**SAVED_WITHOUT_EFFECT, "train.bptt": DEFAULT_BPTT, "train.workers": 1}
 
 
 def refuse_without_effect(

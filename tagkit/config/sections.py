@@ -190,8 +190,11 @@ def _check_units(config: Config) -> None:
                 f"{config.task!r}: it needs another one than 'none'"
             )
         return
+    options = options_of(Config)
     for name, none in (("vectors", ("",)), ("affix_dim", ("auto", 0)), ("contextual", ((),))):
-        if getattr(embeddings, name) not in none:
+        # An option of other tasks is to be left out whatever the unit (`effects.py`).
+        serves = options[f"embeddings.{name}"].serves(config.task)
+        if serves and getattr(embeddings, name) not in none:
             raise ValueError(
                 f"data.unit = {unit!r} leaves no words for embeddings.{name} with task = "
                 f"{config.task!r}; leave one of them out"
@@ -242,7 +245,7 @@ def _excludes_ensemble(config: Config) -> str:
 def lm_problem(config: Config) -> str:
     """Why the states that `train.lm_units` names cannot predict words; empty where they can."""
     train, encoder = config.train, config.encoder
-    if not train.lm_loss:
+    if not train.lm_loss or not options_of(Config)["train.lm_loss"].serves(config.task):
         return ""
     if config.reads_units:
         return (

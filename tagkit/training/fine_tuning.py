@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from tagkit.config import TrainConfig, fixed
@@ -107,3 +108,18 @@ class FineTuning:
         few = plural(last, "epoch")
         late = f"; all layers would be trained from epoch {whole} on, but the run has {few}"
         return f"epoch {epoch} trains the {lowest} alone" + (late if whole > last else "")
+
+
+def begin_momentum(optimizer: torch.optim.Optimizer) -> None:
+    """Give layers that were frozen until now a momentum of 0 beside others that have one.
+
+    torch's fused SGD takes a group in which all have one, or none. From 0 a momentum becomes the
+    gradient, as torch begins it.
+    """
+    for group in optimizer.param_groups:
+        if not group.get("momentum"):
+            continue
+        moved = [each for each in group["params"] if each.grad is not None]
+        fresh = [each for each in moved if optimizer.state[each].get("momentum_buffer") is None]
+        for each in fresh if len(fresh) < len(moved) else ():
+            optimizer.state[each]["momentum_buffer"] = torch.zeros_like(each)

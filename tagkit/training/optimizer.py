@@ -20,7 +20,7 @@ from tagkit.models.model import Model
 from tagkit.nn.embedding import row_updated_table
 from tagkit.nn.optimizers import without_compiler
 from tagkit.training.ema import TriggeredAverage, WeightAverage, swapped
-from tagkit.training.fine_tuning import FineTuning
+from tagkit.training.fine_tuning import FineTuning, begin_momentum
 from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
@@ -195,6 +195,7 @@ class ModelOptimizer:
         """
         for group in self.optimizer.param_groups:
             group["lr"] = lr * group["share"]
+        begin_momentum(self.optimizer)
         self.optimizer.step()
         if self.rows and (gradient := self.rows.table.grad) is not None:
             lr *= self.fine_tuning.share_of(self.row_name)

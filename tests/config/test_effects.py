@@ -8,6 +8,8 @@ import tiny
 
 from tagkit.config import (
     Config,
+    EncoderConfig,
+    allowed,
     effective,
     has_effect,
     load_config,
@@ -18,6 +20,7 @@ from tagkit.config import (
 )
 from tagkit.errors import ConfigError
 from tagkit.models.bundle import load_bundle
+from tagkit.training.defaults import CorpusSize, choose_by_size, choose_for_text
 from tagkit.training.trainer import train
 from tagkit.training.tuning import tune
 
@@ -59,6 +62,11 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["head.kind=feedback", "head.sampling=linear", "head.sampling_rate=0"],
          'head.sampling = "linear": has no effect with head.sampling_rate = 0.0; leave it out'),
         (["task=classify", "head.kind=softmax"], f'head.kind = "softmax": {CLASSIFY}'),
+        # Not "leave one of the two out": without the unit it has no effect either.
+        (["task=language-model", "data.unit=bpe", "embeddings.vectors=v.txt"],
+         'embeddings.vectors = "v.txt": has no effect with task = "language-model"; leave it out'),
+        (["task=language-model", "data.unit=character", "train.lm_loss=0.1"],
+         'train.lm_loss = 0.1: has no effect with task = "language-model"; leave it out'),
         (["task=classify", "head.constrain=train"], f'head.constrain = "train": {CLASSIFY}'),
         (["task=classify", "data.train_scheme=iob2"], f'data.train_scheme = "iob2": {CLASSIFY}'),
         (["task=classify", "data.max_length=9"], f"data.max_length = 9: {CLASSIFY}"),
@@ -251,6 +259,17 @@ def test_a_models_own_configuration_is_taken_again_and_searches_tell_trials_apar
     written = tmp_path / "again.toml"
     written.write_text(to_toml(load_bundle(tuned.folder).config))
     refuse_without_effect(load_config(written), "again.toml")
+
+
+@pytest.mark.parametrize("task", ["tag", "classify", "both", "language-model"])
+@pytest.mark.parametrize("cell", allowed(EncoderConfig, "cell"))
+def test_what_auto_becomes_is_taken_again_with_every_cell_and_task(task: str, cell: str) -> None:
+    config = load_config(overrides=[f"task={task}", f"encoder.cell={cell}"])
+    if task == "language-model":
+        chosen = choose_for_text(config, 10, 100)
+    else:
+        chosen = choose_by_size(config, CorpusSize(sentences=50, tokens=500, spans=60, classes=3))
+    refuse_without_effect(chosen.config, "config.toml")
 
 
 def test_a_model_that_was_saved_with_an_option_without_effect_is_still_loaded(

@@ -147,6 +147,27 @@ def test_the_first_step_of_adam_moves_each_group_by_its_own_rate(
     assert found == pytest.approx(expected, rel=1e-3)
 
 
+def test_the_momentum_of_a_layer_begins_when_it_is_unfrozen(tmp_path: Path, base: Path) -> None:
+    run = prepared(tmp_path, base, "train.unfreeze=1", "train.optimizer=sgd")
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    ours = [*run.model.parameters()]
+    theirs = [each.detach().clone().requires_grad_() for each in ours]
+    # Not fused: torch begins each momentum by itself.
+    reference = torch.optim.SGD(theirs, lr=0.01, momentum=0.9, foreach=False)
+    for step in range(8):  # two of each epoch
+        optimizer.begin_epoch(1 + step // 2)
+        run.model(run.encoded.batch(np.arange(6 * step, 6 * step + 6)))[0].backward()
+        optimizer.clip_gradients(1.0)
+        for one, other in zip(ours, theirs, strict=True):
+            other.grad = None if one.grad is None else one.grad.clone()
+        assert sum(each.grad is not None for each in theirs) == len(theirs) or step < 6
+        optimizer.step(0.01, 0.9)
+        reference.step()
+        optimizer.zero_grad()
+        for one, other in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
+
+
 def test_frozen_layers_drop_what_they_would_drop_otherwise(tmp_path: Path, base: Path) -> None:
     losses = []
     for epoch in (1, 4):  # of all that is trained, and the head alone
@@ -163,6 +184,7 @@ def test_frozen_layers_drop_what_they_would_drop_otherwise(tmp_path: Path, base:
 @pytest.mark.parametrize(
     "overrides",
     [[], ["train.optimizer=sgd"], ["train.layer_lr_decay=1.0", "train.workers=2"],
+     ["train.layer_lr_decay=1.0", "train.optimizer=sgd"],
      ["train.weight_decay=0.1"], ["train.optimizer=nadam", "train.flow_strength=0.1"]],
     ids=lambda overrides: "+".join(overrides),
 )  # fmt: skip
