@@ -150,7 +150,8 @@ def _compare(
     if gold.items and not (isinstance(gold.items[0], Sentence) or predicted.items):
         raise DataError(f"{predicted.name}: expected the records of {gold.name}, found none")
     tags = gold.has_tags and predicted.has_tags
-    classes = gold.has_classes and predicted.has_classes
+    none_likely = _has_no_class(gold, predicted)
+    classes = gold.has_classes and (predicted.has_classes or none_likely)
     # JSON Lines of texts with classes may have an empty list of spans in every record.
     tags = tags and not (classes and gold.is_bare and predicted.is_bare)
     if not (gold.has_tags or gold.has_classes) and gold.items:
@@ -161,12 +162,15 @@ def _compare(
         )
     for one, other in ((gold, predicted), (predicted, gold)):
         for here, there, what in (
-            (one.has_tags, other.has_tags, "tags"),
-            (one.has_classes, other.has_classes, "classes"),
+            # Of texts whose spans are an empty list each, nothing is left out.
+            (one.has_tags and not one.is_bare, other.has_tags, "tags"),
+            (one.has_classes, other.has_classes or none_likely, "classes"),
         ):
             if here and not there and other.items:
                 why = _why_none(other, what)
                 note(f"{one.name}: its {what} are not scored, as {other.name} {why}")
+    if none_likely:
+        note(f"{predicted.name}: no text has a class: each counts as one for which none was likely")
     if classes:
         _refuse_joined(gold, predicted)
         _note_other_classes(gold, predicted, note)
@@ -178,6 +182,14 @@ def _compare(
     if not classes:
         return _report_on_tags(gold, predicted, data, strict)
     return _report_on_both(gold, predicted, data, strict)
+
+
+def _has_no_class(gold: Labelled, predicted: Labelled) -> bool:
+    """Whether predictions are of classes, and no text has one, as where a threshold is high."""
+    if not gold.has_classes or predicted.has_classes or not predicted.items:
+        return False
+    alone = not gold.has_tags or gold.is_bare
+    return predicted.gives_classes or (alone and predicted.is_bare)
 
 
 def _why_none(labelled: Labelled, what: str) -> str:

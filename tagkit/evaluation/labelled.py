@@ -25,12 +25,14 @@ class Labelled:
         items: the records; those of a file are all sentences or all documents.
         is_ordered: whether their order is that of the corpus.
         format: of their file; empty for records of a program.
+        gives_classes: whether they are answers of a model with classes, likely ones or not.
     """
 
     name: str
     items: Sequence[Item]
     is_ordered: bool = True
     format: str = ""
+    gives_classes: bool = False
 
     @property
     def has_tags(self) -> bool:
@@ -207,12 +209,14 @@ def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:
     Raises:
         DataError: something is no record, or there are none.
     """
-    items = tuple(
-        item for number, record in enumerate(records, 1) for item in _items_of(record, number, name)
-    )
+    items: list[Item] = []
+    gives_classes = False
+    for number, record in enumerate(records, 1):
+        items += _items_of(record, number, name)
+        gives_classes |= bool(isinstance(record, Prediction | TaggedText) and record.scores)
     if not items:
         raise DataError(f"{name}: expected at least one record, found none")
-    return Labelled(name, items)
+    return Labelled(name, tuple(items), gives_classes=gives_classes)
 
 
 def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:

@@ -6,11 +6,12 @@ import pytest
 from tag_files import compare, data, write
 
 from tagkit.errors import DataError, FormatError
+from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.scores import Score
-from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.inference.evaluate import evaluate
-from tagkit.text.records import Sentence
+from tagkit.text.records import Document, LabelScore, Prediction, Sentence, Span
 
 GOLD = "EU NNP B-ORG\nis VBZ O\n\nNew NNP B-LOC\nYork NNP I-LOC\n"
 PREDICTED = "EU\tB-ORG\nis\tO\n\n\nNew\tB-LOC\nYork\tB-LOC"
@@ -386,3 +387,49 @@ def test_records_without_labels_are_named_as_those_that_lack_them() -> None:
             evaluate(bare, predicted)
     with pytest.raises(DataError, match=r"^pred: expected tags as in gold, found no labels$"):
         evaluate(tagged, bare)
+
+
+LIKELY = (LabelScore("x", 0.4), LabelScore("y", 0.3))
+
+
+@pytest.mark.parametrize("labels", [("x",), ("x", "y")])
+@pytest.mark.parametrize("answer", [
+    Prediction(("To", "Rome"), (), (), scores=LIKELY), Document("To Rome"),
+    Document("To Rome", spans=()),
+])  # fmt: skip
+def test_texts_none_of_which_has_a_likely_class_are_scored(
+    labels: tuple[str, ...], answer: Prediction | Document
+) -> None:
+    notes = list[str]()
+    gold = Document("To Rome", labels=labels)
+    report = evaluate([gold, gold], [answer, answer], note=notes.append)
+    assert isinstance(report, ClassReport)
+    assert (report.headline, report.accuracy, report.micro.support) == (0, 0, 2 * len(labels))
+    assert notes == ["pred: no text has a class: each counts as one for which none was likely"]
+    assert evaluate([gold, gold], [answer, gold]).headline > 0  # as it is where one has
+
+
+def test_tags_without_a_likely_class_are_scored_with_it() -> None:
+    gold = [Sentence(("To", "Rome"), ("O", "B-LOC"), labels=("x",))]
+    spans = (Span(1, 2, "LOC", "Rome"),)
+    report = evaluate(gold, [Prediction(gold[0].words, ("O", "B-LOC"), spans, scores=LIKELY)])
+    assert isinstance(report, JointReport)
+    assert (report.tags.headline, report.classes.headline) == (1, 0)
+    # Records without probabilities may be those of a tagger.
+    assert isinstance(evaluate(gold, [Sentence(gold[0].words, ("O", "B-LOC"))]), TagReport)
+
+
+def test_files_of_predictions_without_any_class_are_scored(tmp_path: Path) -> None:
+    gold = write(tmp_path, "gold.jsonl", '{"text": "To Rome", "label": "x"}\n')
+    none = write(tmp_path, "none.jsonl", '{"text": "To Rome", "label": null}\n')
+    table = write(tmp_path, "none.csv", "label,text\n,To Rome\n")
+    for predicted in (none, table):
+        notes = list[str]()
+        report = compare_files(gold, predicted, data(), None, False, notes.append)
+        assert isinstance(report, ClassReport)
+        assert report.headline == 0
+        assert notes[-1].startswith(f"{predicted}: no text has a class: each counts")
+    # Spans are other labels, none of which says anything of classes.
+    spans = write(tmp_path, "spans.jsonl", SPANS)
+    with pytest.raises(DataError, match="expected classes as in"):
+        compare_files(gold, spans, data(), None, False, notes.append)
