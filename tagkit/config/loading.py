@@ -61,6 +61,10 @@ def load_config(
     if path is not None and not isinstance(path, str | Path):
         found = clipped(repr(path))
         raise ConfigError(Setting("path"), [f"expected that of a TOML file, found {found}"])
+    if isinstance(overrides, str) or not isinstance(overrides, Iterable):
+        expected = f"expected a list of section.key=value, found {clipped(repr(overrides))}"
+        raise ConfigError(Setting("overrides"), [expected])
+    _refuse_unnamed("flags", {} if flags is None else flags)
     source = str(path) if path else "configuration"
     table = _read_toml(Path(path)) if path else {}
     problems: list[str] = []
@@ -89,6 +93,23 @@ def load_config(
     return config
 
 
+def _refuse_unnamed(name: str, given: Any) -> None:
+    """Refuse what are no values by name.
+
+    Raises:
+        ConfigError: it is refused.
+    """
+    if not isinstance(given, Mapping):
+        raise ConfigError(
+            Setting(name), [f"expected values by dotted name, found {clipped(repr(given))}"]
+        )
+    for key in given:
+        if not isinstance(key, str):
+            raise ConfigError(
+                Setting(name), [f"expected names of options, found {clipped(repr(key))}"]
+            )
+
+
 def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
     """A configuration, however it is given to a function of the library.
 
@@ -110,6 +131,7 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
             Setting("config"),
             [f"expected a Config, the path of a TOML file or a dictionary, found {found}"],
         )
+    _refuse_unnamed("config", given)
     tables = {name: _with_text(value)
               for name, value in given.items() if "." not in str(name)}  # fmt: skip
     problems = [problem for name, value in given.items() if "." in str(name)

@@ -1,6 +1,7 @@
 """Predictions as records of a corpus, so that they are written and scored as any other records."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.record_checks import check_answer, checked_item
@@ -44,6 +45,8 @@ def as_items(records: Iterable[Item | Answer], *, split: bool) -> Iterator[Item]
             item = checked_item(record, f"record {number:,}")
             if isinstance(item, Sentence) and not item.words:
                 raise DataError(f"record {number:,}: expected at least one word, found none")
+            if isinstance(item, Document) and not item.source:  # as messages name it
+                item = replace(item, source="record", line=number)
             yield item
         elif isinstance(record, Prediction | TaggedText):
             check_answer(record, f"record {number:,}")

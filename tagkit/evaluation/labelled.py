@@ -242,4 +242,6 @@ def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:
     for item in items:
         if isinstance(item, Sentence) and not item.lines:
             item = replace(item, lines=(number,) * len(item))
+        if isinstance(item, Document) and not item.source:
+            item = replace(item, source=name, line=number)
         yield item

@@ -9,6 +9,7 @@ from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
+from tagkit.inference.inputs import words_of
 from tagkit.limits import MAX_LENGTH
 from tagkit.models.task import Task
 from tagkit.text.records import Prediction, Sentence
@@ -49,11 +50,18 @@ def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
             raise DataError(
                 f"sentences: expected Sentence records, found {clipped(repr(sentence))}"
             )
-    if not all(
-        isinstance(sentence.words, tuple) for sentence in found
-    ):  # an answer has their words
-        found = [replace(sentence, words=tuple(sentence.words)) for sentence in found]
+    if not all(_has_plain_words(sentence) for sentence in found):  # an answer has their words
+        found = [replace(each, words=words_of(each) if each else ()) for each in found]
     return found
+
+
+def _has_plain_words(sentence: Sentence) -> bool:
+    """Whether its words are a tuple of strings, none of which is empty."""
+    words = sentence.words
+    try:  # a word at a time would take as long as to encode it
+        return isinstance(words, tuple) and all(words) and "".join(words) is not None
+    except TypeError:  # no strings
+        return False
 
 
 def refuse_ineffective(task: Task, threshold: float | None, max_length: int) -> None:

@@ -106,9 +106,9 @@ def analyse(
         DeviceError: the device cannot be used.
     """
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
-    if analyses is not None and not isinstance(analyses, str):
+    if isinstance(analyses, Iterable) and not isinstance(analyses, str):
         analyses = tuple(analyses)  # of a generator nothing would be left after the check
-    if analyses is not None and (isinstance(analyses, str) or {*analyses} - {*ANALYSES}):
+    if analyses is not None and not (isinstance(analyses, tuple) and {*analyses} <= {*ANALYSES}):
         raise DataError(
             f"analyses: expected some of {', '.join(ANALYSES)}, found {clipped(repr(analyses))}"
         )

@@ -1,8 +1,8 @@
 """What texts a language model is asked for; this module imports no torch."""
 
-import math
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from tagkit.errors import DataError
@@ -11,13 +11,14 @@ from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
 from tagkit.nn.generation.ended import Ended
 from tagkit.wording import Message, Setting, clipped, plural
 
+_LARGEST = sys.float_info.max  # a whole number may be larger
 ENDS: tuple[Ended, ...] = get_args(Ended)
 # Options that are numbers: which ones have a meaning, and how that is said.
 _NUMBERS: dict[Setting, tuple[Callable[[float], bool], str]] = {
-    Setting("temperature"): (lambda value: 0 <= value < math.inf, "a finite number, at least 0"),
+    Setting("temperature"): (lambda value: 0 <= value <= _LARGEST, "a finite number, at least 0"),
     Setting("top_p"): (lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
     Setting("repetition_penalty"): (
-        lambda value: 0 < value < math.inf, "a finite number above 0",
+        lambda value: 0 < value <= _LARGEST, "a finite number above 0",
     ),
     Setting("length_penalty"): (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
     # As train.seed.
@@ -77,7 +78,12 @@ def options_of(given: Mapping[str, Any]) -> GenerationOptions:
         raise DataError(problem)
     options = GenerationOptions(**given)
     check_options(options)
-    return options
+    # torch divides by no number of NumPy, and by no whole one of more than 64 bits.
+    return replace(
+        options,
+        temperature=float(options.temperature),
+        repetition_penalty=float(options.repetition_penalty),
+    )
 
 
 def without_effect(given: Mapping[str, Any]) -> Message | None:

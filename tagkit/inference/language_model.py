@@ -107,6 +107,7 @@ def load_reader(path: str | Path, device: str = "auto") -> Reader:
         DataError: it is no language model, or one that reads a text from its end.
         DeviceError: the device does not exist.
     """
+    chosen = choose_device(device)  # before the model is read, as in `predictor.load`
     bundle = load_bundle(Path(path))
     if not isinstance(bundle.model, LanguageModel):
         raise DataError(
@@ -118,5 +119,5 @@ def load_reader(path: str | Path, device: str = "auto") -> Reader:
             f"{path}: this model reads a text from its end (data.direction = 'backward'): expected "
             "one that reads forward"
         )
-    model = bundle.model.to(choose_device(device))
+    model = bundle.model.to(chosen)
     return Reader(model, bundle.vocabulary, data)

@@ -48,9 +48,11 @@ def load(
         BundleError: the folder holds no complete model, or one of a newer format.
         DeviceError: the device does not exist, or does not support the precision.
     """
-    bundle = load_bundle(model_path(path))
+    folder = model_path(path)
     lower = device == "auto" and precision != "fp32"
+    # Before the model is read, as it also looks at torch's default type of numbers.
     chosen = choose_device("cpu" if lower else device)
+    bundle = load_bundle(folder)
     return Predictor(
         bundle.model,
         bundle.vocabulary,

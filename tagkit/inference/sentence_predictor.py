@@ -320,7 +320,13 @@ class SentencePredictor:
         Raises:
             ConfigError: there is no such scheme, or it is one of spans and the model has plain
                 labels.
+            DataError: it is no `Prediction`, as `annotate` returns them.
         """
+        if not isinstance(prediction, Prediction):
+            raise DataError(
+                "prediction: expected a Prediction, as annotate returns them, found "
+                f"{clipped(repr(prediction))}"
+            )
         found = tags_in(self.config, prediction, scheme)
         if found and self.config.data.scheme == PLAIN and scheme != PLAIN:
             raise ConfigError(

@@ -1,6 +1,7 @@
 """Device selection: a CPU or a GPU, and the number of CPU threads."""
 
 import os
+from numbers import Integral
 from typing import Literal
 
 import torch
@@ -74,8 +75,8 @@ def set_threads(count: int | None) -> int:
 
     One is the default because the networks are so small that a second thread costs more than it
     gains: with two threads, training ran at 70 % of the speed of one, and on busy cores prediction
-    waits for them. It holds for all that tagkit computes in this process until it is set again, or
-    until training sets the number of its configuration.
+    waits for them. It holds for all that tagkit computes in this process until it is set again, but
+    for training, which has the number of its configuration.
 
     Args:
         count: 0 for all cores, None for one.
@@ -83,15 +84,26 @@ def set_threads(count: int | None) -> int:
     Raises:
         DeviceError: it is no number of threads.
     """
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+    count = thread_count(count)
+    # Sums are split among threads, so the last bits of every result depend on the number.
+    choose_threads(count)
+    return count
+
+
+def thread_count(count: int | None) -> int:
+    """The number of threads that `count` means: 0 is all cores, None one.
+
+    Raises:
+        DeviceError: it is no number of threads.
+    """
+    # Also a number of NumPy, as a count of `predict` may be.
+    is_whole = isinstance(count, Integral) and not isinstance(count, bool)
+    if count is not None and not (is_whole and count >= 0):
         raise DeviceError(f"threads: expected 1 or more, or 0 for all cores, found {count!r}")
     if count is not None and count > MAX_THREADS:  # the system would end the process
         found = clipped(repr(count))
         raise DeviceError(f"threads: expected at most {MAX_THREADS:,}, found {found}")
-    count = 1 if count is None else count or default_threads()
-    # Sums are split among threads, so the last bits of every result depend on the number.
-    choose_threads(count)
-    return count
+    return 1 if count is None else int(count) or default_threads()
 
 
 def choose_workers(

@@ -23,13 +23,17 @@ _executor: ContextVar[Executor | None] = ContextVar("executor", default=None)
 
 
 @contextmanager
-def second_thread() -> Iterator[None]:
+def second_thread(*, wanted: bool = True) -> Iterator[None]:
     """Within this context `read_both` computes its second network in a thread of its own.
 
     Where the system has no thread left, both are computed in one, with the same result.
+
+    Args:
+        wanted: False for one thread also within another context, as of a run whose callback trains.
     """
+    # Without a call the executor has no thread.
     with ThreadPoolExecutor(1, "second") as executor:
-        token = _executor.set(executor if _starts(executor) else None)
+        token = _executor.set(executor if wanted and _starts(executor) else None)
         try:
             yield
         finally:

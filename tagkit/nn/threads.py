@@ -71,6 +71,31 @@ def chosen_threads() -> Iterator[None]:
                 torch.set_num_threads(_before)
 
 
+@contextmanager
+def given_threads(count: int) -> Iterator[None]:
+    """`chosen_threads` with so many threads of torch, whatever number was chosen before.
+
+    At the end that number is the chosen one again.
+    """
+    global _chosen
+    with kept_threads():
+        _chosen = count
+        with chosen_threads():
+            yield
+
+
+@contextmanager
+def kept_threads() -> Iterator[None]:
+    """At the end torch has the threads that it has now, and the same number is the chosen one."""
+    global _chosen, _before
+    chosen, before, now = _chosen, _before, torch.get_num_threads()
+    try:
+        yield
+    finally:
+        _chosen, _before = chosen, before
+        torch.set_num_threads(now)
+
+
 def _depth() -> int:
     depth: int = getattr(_own, "depth", 0)
     return depth

@@ -56,12 +56,13 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
     Raises:
         DataError: it is.
     """
-    with suppress(OSError):  # a missing or unreadable path is reported by the one who opens it
+    # A path that is missing, cannot be read or is none is reported by the one who opens it.
+    with suppress(OSError, ValueError):
         found = output.stat()
         if not stat.S_ISREG(found.st_mode) or own_descriptor(output) is not None:
             return
         for path in inputs:
-            with suppress(OSError):
+            with suppress(OSError, ValueError):
                 # Device and inode, not the path: links, hard links, ./x and bind mounts are found.
                 if os.path.samestat(found, path.stat()):
                     same = "" if str(path) == str(output) else f" ({path})"

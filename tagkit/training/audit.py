@@ -20,7 +20,9 @@ from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differences, rank_doubts
 from tagkit.inference.predictor import Predictor
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.models.device import thread_count
 from tagkit.models.task_table import task_of
+from tagkit.nn.threads import given_threads
 from tagkit.storage import scratch_folder, write_remedy
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import Stretch, has_spans, stretches
@@ -99,7 +101,8 @@ def audit(
     parts = cut_into_folds(
         whole, folds=folds, repeats=repeats, seed=seed, by_entity=by_entity, unit=unit
     )
-    with scratch_folder("tagkit-audit") as folder, write_remedy(_REMEDY):
+    threads = given_threads(thread_count(config.train.threads))  # of predictions too
+    with scratch_folder("tagkit-audit") as folder, write_remedy(_REMEDY), threads:
         for fold in parts:
             require_enough(fold, whole)
             listener.on_fold(fold)

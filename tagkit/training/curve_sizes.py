@@ -91,6 +91,7 @@ def counts_of(sizes: Sequence[Size], total: int, path: str, unit: str) -> tuple[
     counts = tuple(round(size * total) if isinstance(size, Fraction) else size for size in given)
     found = ", ".join(f"{count:,}" for count in counts)
     if len(counts) < MIN_SIZES:
+        found = found or "none"
         raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES} sizes, found {found}"])
     has = f"{path}: has {plural(total, unit)} to train on"
     if counts[0] < _SMALLEST:

@@ -4,7 +4,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError, Interrupted
 from tagkit.features.bucketing import Ids
-from tagkit.models.device import choose_workers, set_threads
+from tagkit.models.device import choose_workers, thread_count
 from tagkit.nn.second_thread import second_thread
-from tagkit.nn.threads import chosen_threads
+from tagkit.nn.threads import given_threads
 from tagkit.training.beforehand import device_of
 from tagkit.training.callbacks import Listener, listener_of
 from tagkit.training.dev_loss import refuse_undefined_loss
@@ -185,7 +184,7 @@ def train(
     refuse_unfit(config, resume=resume)
     # Started before the corpora are read: that time counts too.
     budget = TimeBudget(config.train.max_minutes, config.train.checkpoint_every, started_s)
-    threads = set_threads(config.train.threads)
+    threads = thread_count(config.train.threads)
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
     listener = undisturbed(listener, device) if processes.is_first else Listener()
@@ -197,7 +196,7 @@ def train(
         folder.locked(notes),
         restored,
         oom_as_error(),
-        chosen_threads(),
+        given_threads(threads),
         # Whatever a program has turned off around this call.
         torch.inference_mode(mode=False),
         torch.enable_grad(),
@@ -234,7 +233,7 @@ def train(
         logged.on_start(prepared, threads * at_once)
         folder.claim_tracked(config.train.tracker)
         run = Run(state, folder, facts, identified, logged, budget, stop)
-        with processes.tracking(TRACKED), second_thread() if workers > 1 else nullcontext():
+        with processes.tracking(TRACKED), second_thread(wanted=workers > 1):
             begins = checkpoint is None
             if checkpoint:
                 state.restore(checkpoint)

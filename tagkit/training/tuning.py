@@ -36,7 +36,7 @@ def tune(
         config: all other options, as for `train`. `train.max_minutes` limits the whole search. The
             test corpus is not used.
         spaces: the values to try, as texts: "train.lr=0.001..0.01:log", "encoder.hidden=50..200",
-            "encoder.kind=lstm,gru".
+            "encoder.cell=lstm,gru".
         trials: their number at most, including those of earlier runs of the same search.
         listener: callbacks of the search, as `tagkit.training.trials.TuneListener`.
         force: remove the search that is there.

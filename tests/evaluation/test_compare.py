@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from tag_files import compare, data, write
 
-from tagkit.errors import DataError, FormatError
+from tagkit.corpus.files import write as write_records
+from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.inference.evaluate import evaluate
-from tagkit.text.records import Document, LabelScore, Prediction, Sentence, Span
+from tagkit.text.records import Document, LabelScore, Prediction, Sentence, Span, TextSpan
 
 GOLD = "EU NNP B-ORG\nis VBZ O\n\nNew NNP B-LOC\nYork NNP I-LOC\n"
 PREDICTED = "EU\tB-ORG\nis\tO\n\n\nNew\tB-LOC\nYork\tB-LOC"
@@ -387,6 +388,17 @@ def test_records_without_labels_are_named_as_those_that_lack_them() -> None:
             evaluate(bare, predicted)
     with pytest.raises(DataError, match=r"^pred: expected tags as in gold, found no labels$"):
         evaluate(tagged, bare)
+
+
+def test_a_record_with_spans_that_overlap_is_named_by_its_number(tmp_path: Path) -> None:
+    one, other = (TextSpan("Rome", 3, 7, label) for label in "XY")
+    good, bad = Document("To Rome", spans=(one,)), Document("To Rome", spans=(one, other))
+    with pytest.raises(TagkitError) as caught:
+        evaluate([good, good], [good, bad])
+    assert caught.value.lines[0].startswith("pred:2: 'Rome' (Y 3 7) is inside 'Rome' (X 3 7)")
+    with pytest.raises(TagkitError) as caught:
+        write_records([good, good, bad], tmp_path / "x.conll")
+    assert caught.value.lines[0].startswith("record:3: 'Rome' (Y 3 7) is inside")
 
 
 LIKELY = (LabelScore("x", 0.4), LabelScore("y", 0.3))

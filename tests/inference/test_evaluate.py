@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -131,7 +132,7 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
     for arguments, said in (
         ((gold, other), "pred:1: expected 'Ada' as on gold:1, found 'Ben'"),
         ((gold, gold * 2), "pred:2: expected the end of the file, found 'Ada'"),
-        ((texts, texts * 2), "pred:1: expected the end of the file, found 'Ada left'"),
+        ((texts, texts * 2), "pred:2: expected the end of the file, found 'Ada left'"),
         ((gold, texts), "pred: expected tags as in gold, found classes"),
         ((gold, [3]), "pred: expected a Sentence, a Document, or a model's answer, found 3"),
         (([], gold), "gold: expected at least one record, found none"),
@@ -163,6 +164,13 @@ def test_arguments_for_another_kind_of_scoring_are_refused(folder: Path, model: 
             tagkit.evaluate(gold, model=model, pred_column=1)
     with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
         tagkit.analyse(dev, model=model, pred_column=1)
+
+
+@pytest.mark.parametrize("names", [3, "errors", ["error"], {"errors": 1, "x": 2}])
+def test_names_of_no_analyses_are_refused(names: Any) -> None:
+    gold = [tagkit.Sentence(("To", "Rome"), ("O", "B-LOC"))]
+    with pytest.raises(DataError, match=r"^analyses: expected some of measures, errors, "):
+        tagkit.analyse(gold, gold, analyses=names)
 
 
 def test_names_of_analyses_may_come_from_a_generator(folder: Path, model: Predictor) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tagkit.errors import DataError
 from tagkit.inference.generation_options import GenerationOptions, options_of, without_effect
+from tagkit.wording import clipped
 
 SEED = "expected a whole number, at least 0 and below 2**63"
 
@@ -16,6 +17,9 @@ def test_what_is_given_stands_and_all_else_has_its_default() -> None:
     assert options_of(given) == GenerationOptions(samples=2, temperature=0.5, end="length")
     assert options_of({"seed": 2**63 - 1}).seed == 2**63 - 1
     assert options_of({"beam": 4, "length_penalty": 2}).length_penalty == 2
+    # torch divides by no whole number of more than 64 bits.
+    large = options_of({"temperature": 10**30, "repetition_penalty": 10**30})
+    assert (repr(large.temperature), repr(large.repetition_penalty)) == ("1e+30", "1e+30")
 
 
 @pytest.mark.parametrize(
@@ -23,6 +27,10 @@ def test_what_is_given_stands_and_all_else_has_its_default() -> None:
     [
         ({"temperature": "1"}, "temperature: expected a finite number, at least 0, found '1'"),
         ({"temperature": True}, "temperature: expected a finite number, at least 0, found True"),
+        (
+            {"temperature": 10**400},
+            f"temperature: expected a finite number, at least 0, found {clipped(str(10**400))}",
+        ),
         ({"top_p": None}, "top_p: expected a number above 0 and at most 1, found None"),
         ({"seed": 1.5}, f"seed: {SEED}, found 1.5"),
         ({"seed": "a"}, f"seed: {SEED}, found 'a'"),

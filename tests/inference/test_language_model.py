@@ -8,9 +8,11 @@ import torch
 from tagkit.config import load_config
 from tagkit.corpus.text_lines import TextLines
 from tagkit.corpus.unit_lines import UnitLines
+from tagkit.errors import DeviceError
 from tagkit.inference.generation import generate_texts
 from tagkit.inference.generation_options import GenerationOptions
-from tagkit.inference.language_model import Reader
+from tagkit.inference.language_model import Reader, load_reader
+from tagkit.inference.predictor import load
 from tagkit.models.language_model import LanguageTask
 from tagkit.text.byte_pairs import SIGNS, BytePairs
 from tagkit.text.pairs import DELIMITER, PairUnits
@@ -38,6 +40,16 @@ def reader_of(folder: Path, *options: str) -> Reader:
 
 
 @pytest.mark.parametrize("search", [{"samples": 100}, {"beam": 100, "samples": 100}])
+def test_torchs_default_type_of_numbers_is_named_and_not_the_model(tmp_path: Path) -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        for loaded in (load_reader, load):
+            with pytest.raises(DeviceError, match=r"default type of numbers is torch\.float64"):
+                loaded(tmp_path)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_a_text_of_byte_pairs_has_no_line_end_within(
     tmp_path: Path, search: dict[str, int]
 ) -> None:

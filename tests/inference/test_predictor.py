@@ -340,6 +340,9 @@ def test_tags_are_spelt_in_any_scheme_of_spans(plain: Predictor) -> None:
     found = Prediction(words, ("B-PER", "I-PER", "O"), (Span(0, 2, "PER"),))
     assert plain.tags_in(found, "iobes") == ("B-PER", "E-PER", "O")
     assert plain.tags_in(found, "labels") == found.tags
+    other: Any = plain.predict("Ben Silva leaves")
+    with pytest.raises(DataError, match=r"^prediction: expected a Prediction, as annotate returns"):
+        plain.tags_in(other, "iobes")
 
 
 def test_plain_labels_have_no_scheme_of_spans(
@@ -501,6 +504,12 @@ def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> Non
         ("Ada", "sentences: expected Sentence records, found 'Ada'"),
         (["Ada"], "sentences: expected Sentence records, found 'Ada'"),
         ([Document("Ada")], r"sentences: expected Sentence records, found Document\(.*"),
+        (
+            [Sentence(("To", ""))],
+            r"expected at least one word and none that is empty, found Sentence\(.*",
+        ),
+        ([Sentence((1,))], r"input: expected words, found \(1,\)"),
+        ([Sentence("abc")], "input: expected words, found 'abc'"),
     ],
 )
 def test_what_is_no_sentence_is_not_annotated(

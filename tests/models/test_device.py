@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from cell_options import CELL_OPTIONS
@@ -101,6 +102,8 @@ def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> 
     assert (set_threads(3), torch.get_num_threads()) == (3, 3)
     assert (set_threads(None), torch.get_num_threads()) == (1, 1)
     assert set_threads(0) == torch.get_num_threads() >= 1
+    two: Any = np.int64(2)
+    assert (type(set_threads(two)), torch.get_num_threads()) == (int, 2)
     set_threads(None)
 
 

@@ -107,6 +107,9 @@ def test_the_second_direction_is_read_and_gone_back_through_in_a_thread_of_its_o
     }  # fmt: skip
     network.forward(torch.randn(4, 7, 3), MASK)  # outside of the context there is one thread
     assert threads[-2:] == [("forwards", "MainThread"), ("backwards", "MainThread")]
+    with second_thread(), second_thread(wanted=False):  # a run of one thread in another's callback
+        network.forward(torch.randn(4, 7, 3), MASK)
+    assert threads[-2:] == [("forwards", "MainThread"), ("backwards", "MainThread")]
 
 
 def test_where_no_thread_can_be_started_one_computes_both(monkeypatch: pytest.MonkeyPatch) -> None:

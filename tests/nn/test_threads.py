@@ -9,7 +9,7 @@ import pytest
 import torch
 from threadpoolctl import ThreadpoolController
 
-from tagkit.nn.threads import choose_threads, chosen_threads
+from tagkit.nn.threads import choose_threads, chosen_threads, given_threads
 
 
 def threads() -> list[int]:
@@ -77,6 +77,23 @@ def test_torch_has_one_thread_within_unless_another_number_was_chosen() -> None:
     with chosen_threads():
         assert torch.get_num_threads() == 2
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("torch_threads")
+def test_a_given_number_holds_within_and_for_no_block_around_or_after_it() -> None:
+    choose_threads(2)
+    torch.set_num_threads(4)
+    with given_threads(3):
+        assert torch.get_num_threads() == 3
+        with given_threads(1), chosen_threads():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 3
+        with pytest.raises(ZeroDivisionError), given_threads(5):
+            1 / 0  # noqa: B018
+        assert torch.get_num_threads() == 3
+    assert torch.get_num_threads() == 4
+    with chosen_threads():
+        assert torch.get_num_threads() == 2
 
 
 @pytest.mark.usefixtures("two_threads")

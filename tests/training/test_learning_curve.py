@@ -382,7 +382,7 @@ def test_what_is_no_size_is_refused_and_shown(size: Any, found: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "found"), [(5, "5"), (0.5, "40"), ("1/4", "20"), (Fraction(1), "80")]
+    ("sizes", "found"), [([], "none"), (5, "5"), (0.5, "40"), ("1/4", "20"), (Fraction(1), "80")]
 )
 def test_a_single_size_is_too_few(sizes: Any, found: str) -> None:
     with pytest.raises(ConfigError) as refused:

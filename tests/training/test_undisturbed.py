@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from tagkit.models.device import set_threads
+from tagkit.nn.threads import chosen_threads, given_threads
 from tagkit.training.callbacks import Listener, Step
 from tagkit.training.undisturbed import undisturbed
 
@@ -36,6 +38,22 @@ def test_the_next_number_is_the_one_that_was_due_even_after_an_error() -> None:
     found.append(torch.rand(1).item())
     assert found == expected
     assert drawing.told == ["a"]
+
+
+def test_the_number_of_threads_is_what_it_was_even_after_an_error() -> None:
+    class Setting(Listener):
+        def on_note(self, text: str) -> None:
+            set_threads(3)
+            raise KeyError(text)
+
+    before = torch.get_num_threads()
+    with given_threads(2):
+        with pytest.raises(KeyError):
+            undisturbed(Setting(), torch.device("cpu")).on_note("a")
+        assert torch.get_num_threads() == 2
+        with chosen_threads():
+            assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == before
 
 
 @pytest.mark.cuda

@@ -113,7 +113,9 @@ class CheckReport:
         return {
             "verdict": self.verdict,
             "files": [asdict(facts) for facts in self.files],
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": [
+                {**asdict(finding), "lines": [*finding.lines]} for finding in self.findings
+            ],
         }
 
 
