@@ -39,7 +39,6 @@ def reader_of(folder: Path, *options: str) -> Reader:
     return Reader(model, vocabulary, config.data)
 
 
-@pytest.mark.parametrize("search", [{"samples": 100}, {"beam": 100, "samples": 100}])
 def test_torchs_default_type_of_numbers_is_named_and_not_the_model(tmp_path: Path) -> None:
     torch.set_default_dtype(torch.float64)
     try:
@@ -50,6 +49,7 @@ def test_torchs_default_type_of_numbers_is_named_and_not_the_model(tmp_path: Pat
         torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.parametrize("search", [{"samples": 100}, {"beam": 100, "samples": 100}])
 def test_a_text_of_byte_pairs_has_no_line_end_within(
     tmp_path: Path, search: dict[str, int]
 ) -> None:
