@@ -68,7 +68,8 @@ def _explain(name: str, errors: Sequence[ErrorDetails]) -> list[str]:
             found = f"{name}{_key_of(name, details)} = {shown(details['input'])}"
             expected.setdefault(found, []).append(wanted)
     return [
-        f"{found}: expected {clipped(_alternatives([*dict.fromkeys(wanted)]), MAX_QUOTED)}"
+        # As long as it is: it has names of ours, all of which a user may choose.
+        f"{found}: expected {_alternatives([*dict.fromkeys(wanted)])}"
         for found, wanted in expected.items()
     ]
 

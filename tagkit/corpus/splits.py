@@ -25,7 +25,7 @@ from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
@@ -98,7 +98,7 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
         raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
-        train = _distinct(train)
+        train = _distinct_phrases(train)
     if has_spans(train.scheme) and not any(train.entities()):
         remedy = other_column(train.format, data)  # of the whole file; a part of it may be so too
         raise DataError(Message(f"{train.path}: {_ALL_OUTSIDE}", remedy))
@@ -296,13 +296,22 @@ def _scheme(
     return scheme_of(sentences, name, data.scheme, expected, remedy)
 
 
-def _distinct(split: Split) -> Split:
-    """Each phrase with its class once: single words occur thousands of times as phrases."""
+def _distinct_phrases(split: Split) -> Split:
+    """Each phrase with its class once: single words occur thousands of times as phrases.
+
+    Raises:
+        ConfigError: the texts are no phrases of trees.
+    """
+    if split.format != "trees":
+        found = f"{split.path} is read as {split.format}"
+        problem = f"has an effect on trees alone, and {found}; leave it out"
+        raise ConfigError("data.tree_phrases", [problem])
     # Keyed by class too: a phrase that occurs with two classes keeps both.
     phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}
     repeated = len(split.sentences) - len(phrases)
-    said = f"{split.path}: {repeated:,} phrases that repeat another are left out"
-    return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, said))
+    are = "that repeats another is" if repeated == 1 else "that repeat another are"
+    said = (f"{split.path}: {plural(repeated, 'phrase')} {are} left out",) if repeated else ()
+    return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, *said))
 
 
 def for_training(

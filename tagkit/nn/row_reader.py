@@ -94,8 +94,9 @@ class RowReader:
             self.project(vectors, 0, out)
             return
         weight = self._weight.numpy()[: vectors.shape[1]]  # (width, outputs)
-        np.matmul(vectors.numpy(), weight, out=out.numpy())
-        np.add(out.numpy(), self._bias.numpy(), out=out.numpy())
+        with np.errstate(all="ignore"):  # as in `read`
+            np.matmul(vectors.numpy(), weight, out=out.numpy())
+            np.add(out.numpy(), self._bias.numpy(), out=out.numpy())
 
     def read(
         self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]

@@ -256,8 +256,8 @@ def refuse_base(config: Config, base: Bundle) -> None:
                 Message(
                     f"{which} reads the states of language models (",
                     Setting("embeddings.contextual"),
-                    "), with which a model cannot start from the weights of another; leave one of "
-                    "the two out",
+                    "), with which a model cannot start from the weights of another; ",
+                    "leave one of the two out" if own else "name another model, or leave it out",
                 )
             ],
         )

@@ -13,7 +13,7 @@ from marks import mostly_slow
 
 import tagkit
 from tagkit.config import Config, load_config
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.inference.predictor import Predictor
@@ -327,6 +327,23 @@ def test_phrases_of_trees_are_learnt_once_each_and_sentences_are_scored(tmp_path
     ]  # fmt: skip
     assert corpus.train.notes[1:] == (f"{path}: 4 phrases that repeat another are left out",)
     assert len(corpus.dev.sentences) == 3
+    for text, said in (
+        ("(3 (2 a) (4 good))\n(1 (2 a) (0 bad))\n", "1 phrase that repeats another is left out"),
+        ("(3 (2 a) (4 good))\n(0 bad)\n", ""),
+    ):
+        path.write_text(text, "utf-8")
+        read = prepare(config(tmp_path, files, "data.tree_phrases=true"), torch.device("cpu"))
+        assert read.corpus.train.notes[1:] == ((f"{path}: {said}",) if said else ())
+
+
+def test_texts_that_are_no_phrases_of_trees_are_not_left_out(tmp_path: Path) -> None:
+    files = write(tmp_path, "a\thello there", "b\tgood bye", "a\thello there")
+    with pytest.raises(ConfigError) as caught:
+        prepare(config(tmp_path, files, "data.tree_phrases=true"), torch.device("cpu"))
+    path = files["data.train_file"]
+    assert str(caught.value) == (
+        f"data.tree_phrases: has an effect on trees alone, and {path} is read as tsv; leave it out"
+    )
 
 
 def problem(folder: Path, files: dict[str, str], *overrides: str, task: str = "classify") -> str:

@@ -267,14 +267,16 @@ def test_a_tagger_is_no_language_model_and_no_other_model_is_its_beginning(
     with pytest.raises(DataError, match=r"expected a language model, .* found one of task = 'tag'"):
         train(of_task(tmp_path, "tag", named([str(tagger)]), f"output.dir={tmp_path / 'other'}"))
     train(plain)
-    for config, who in (
+    for config, who, remedy in (
         (of_task(tmp_path, "tag", f"train.init_from={tagger}", f"output.dir={tmp_path / 'new'}"),
-         str(tagger)),
+         str(tagger), "name another model, or leave it out"),
         (settings(tmp_path, f"train.init_from={tmp_path / 'other'}",
-                  f"output.dir={tmp_path / 'new'}"), "this model"),
+                  f"output.dir={tmp_path / 'new'}"), "this model", "leave one of the two out"),
     ):  # fmt: skip
-        with pytest.raises(ConfigError, match=f"{who} reads the states of language models"):
+        with pytest.raises(ConfigError) as caught:
             train(config)
+        assert f"{who} reads the states of language models" in str(caught.value)
+        assert str(caught.value).endswith(f"from the weights of another; {remedy}")
 
 
 @pytest.mark.slow

@@ -75,6 +75,22 @@ def test_vectors_and_projections_are_those_of_torch(
     torch.testing.assert_close(projected, inputs.project(found, 0))
 
 
+@torch.inference_mode()
+def test_weights_far_out_of_range_overflow_as_those_of_torch_do() -> None:
+    layer = RecurrentLayer(
+        cell="lstm", options=CELL_OPTIONS, inputs=4, hidden=3, bidirectional=False, merge="concat",
+        segment=0,
+    )  # fmt: skip
+    for parameter in layer.parameters():
+        parameter.fill_(-3e38)
+    inputs = layer_reader(layer, "fp32")
+    vectors = torch.full((8, 4), 2.0)
+    found = torch.empty(8, inputs.outputs)
+    inputs.project_few(vectors, found)  # without a warning, which would be an error here
+    torch.testing.assert_close(found, inputs.project(vectors, 0))
+    assert torch.isinf(found).all()
+
+
 def test_many_words_are_left_to_torch() -> None:
     inputs = layer_reader(
         RecurrentLayer(

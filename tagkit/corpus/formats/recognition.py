@@ -179,7 +179,7 @@ def recognise_lines(
     named = by_ending(name)
     # A name of a family stands for any of its members, which only the content distinguishes.
     expected = named[0].family or named[0].name if named else None
-    found = _by_content(expected, lines, source, raw, texts)
+    found = _by_own_look(named, lines, raw) or _by_content(expected, lines, source, raw, texts)
     if found is not None:
         return found
     if len(named) > 1:
@@ -221,6 +221,15 @@ def _but_for_a_few(lines: Sequence[str], raw: bool) -> Recognised | None:
         if 0 < _ODD_LINES * len(odd) <= len(filled):
             return Recognised(format.name, f"{look.why}, but for line {odd[0]:,}")
     return None
+
+
+def _by_own_look(named: Sequence[Format], lines: Sequence[str], raw: bool) -> Recognised | None:
+    """The format that a name tells, where its own look fits, whatever else the lines may be."""
+    # A name in .csv or .tsv says less: column files and texts have it too.
+    look = named[0].look if len(named) == 1 and named[0].name not in _TABLES else None
+    if look is None or (raw and look.like_prose) or not look.matches(lines):
+        return None
+    return Recognised(named[0].name, look.why)
 
 
 def _begins_page(lines: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tagkit.config import DataConfig
 from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.recognition import recognise, recognise_source
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, target_format
+from tagkit.corpus.formats.table import FORMATS, Look, target_format
 from tagkit.corpus.lint.file_contents import read_file
 from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
@@ -557,3 +558,20 @@ def test_a_folder_in_the_folder_of_a_class_is_named(tmp_path: Path) -> None:
     (tmp_path / "pos/1.txt").unlink()  # no longer a folder of texts
     with pytest.raises(DataError, match="for each class, found none of these"):
         found_as(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line", ['{"mots": ["EU", "x"], "etiquettes": ["B-ORG", "O"]}', "@ EU B-ORG"]
+)
+def test_a_further_format_is_known_by_its_ending_and_its_look_whatever_else_its_lines_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    look = Look(lambda lines: all(each.startswith(line[:3]) for each in lines), "as it says")
+    row = replace(FORMATS["trees"], name="mots", endings=(".mots",), look=look)
+    monkeypatch.setitem(FORMATS, "mots", row)
+    content = f"{line}\n" * 20
+    assert found_as(written(tmp_path, "a.mots", content)) == "mots"
+    # By its lines alone it is what it was without the row, and another file of this name too.
+    assert found_as(written(tmp_path, "a.txt", content)) != "mots"
+    other = written(tmp_path, "b.mots", BC5CDR)
+    assert found_as(other) == "columns"
