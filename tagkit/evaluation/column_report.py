@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.metrics import MEAN
+from tagkit.evaluation.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores import Counts, Labels, Score
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.feature_sets import attributes_of
@@ -76,6 +76,8 @@ class ColumnReport:
         found = {"accuracy": self.accuracy}
         if self.tags is not None:
             found |= {"f1": self.tags.micro.f1, "macro_f1": self.tags.macro.f1}
+            for metric in added_tag_metrics():
+                found[metric.key] = metric.value(self.tags.comparison)
         if self.micro is not None:
             found["f1"] = self.micro.f1
         found |= {"known_accuracy": self.known.accuracy, "unknown_accuracy": self.unknown.accuracy}

@@ -149,3 +149,8 @@ def history_values(comparison: Comparison) -> dict[str, float]:
 def added_metrics(kind: Kind) -> list[Metric]:
     """The metrics that need a line and a column of their own."""
     return [metric for metric in metrics_of(kind) if not metric.has_place]
+
+
+def added_tag_metrics() -> list[Metric]:
+    """Those of tags of either kind: before a corpus is read nobody knows what its tags are."""
+    return [metric for metric in added_metrics(Kind.SPANS) if Kind.TOKENS in metric.kinds]

@@ -278,7 +278,7 @@ class ColumnsTask(Task):
         names = {
             column_key(str(column), key): f"{column} {name}"
             for column in config.data.tag_columns
-            for key, name in {**CODECS[codec_of(column)].metrics, **_OF_WORDS}.items()
+            for key, name in {**CODECS[codec_of(column)].metric_names(), **_OF_WORDS}.items()
         }
         return find_column_criterion(config.train.metric, names, self.describe(config).measure)
 

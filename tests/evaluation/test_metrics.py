@@ -10,7 +10,10 @@ import tiny
 
 from tagkit.cli.train_progress import Progress
 from tagkit.config import load_config
+from tagkit.errors import DataError
 from tagkit.evaluation.class_report import JointReport, make_class_report
+from tagkit.evaluation.column_report import make_tag_column_report
+from tagkit.evaluation.html_report.page import report_page, report_parts
 from tagkit.evaluation.metrics import (
     HEADLINES,
     METRICS,
@@ -25,6 +28,8 @@ from tagkit.evaluation.metrics import (
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import make_tag_report
 from tagkit.inference.evaluate import evaluate
+from tagkit.models.columns import ColumnsTask
+from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 
 
@@ -87,6 +92,33 @@ def test_a_new_metric_is_the_same_of_files_as_of_tags(toy: Metric, tmp_path: Pat
     assert evaluate(gold, predicted).to_dict()["whole"] == 2 / 3
     assert evaluate(both).to_dict()["whole"] == 2 / 3
     assert evaluate(gold, gold).to_dict()["whole"] == 1
+
+
+def test_a_new_metric_of_tags_is_one_of_each_column_of_tags(
+    toy: Metric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load_config(overrides=['data.tag_column=["UPOS","LEMMA"]', "train.metric=UPOS_whole"])
+    words = [("a", "b"), ("c",)]
+    tags, found = [("X", "Y"), ("X",)], [("X", "Z"), ("X",)]
+    for kinds, values in (({Kind.SPANS, Kind.TOKENS}, [0.5]), ({Kind.SPANS}, [])):
+        monkeypatch.setitem(METRICS, toy.key, replace(toy, kinds=frozenset(kinds)))
+        column = make_tag_column_report(
+            "UPOS", "labels", words, tags, found, frozenset(), {"X", "Y"}, strict=False
+        )
+        assert [each for name, each in column.parts().items() if name == "UPOS_whole"] == values
+        if values:
+            assert ColumnsTask().criterion(config).name == "UPOS whole sentences right"
+        else:  # of labels it is not defined, and a column may have them
+            with pytest.raises(DataError, match="UPOS_whole: no such metric of this model"):
+                ColumnsTask().criterion(config)
+
+
+def test_a_new_metric_stands_on_the_page_of_a_report(toy: Metric) -> None:
+    records = [[Sentence(("w",) * len(tags), tags) for tags in side] for side in (GOLD, FOUND)]
+    report = evaluate(*records)
+    page = report_page("t", "a", report_parts(report, None))
+    text = re.sub(r"<[^>]*>", " ", page)
+    assert re.search(r"whole sentences right\s+0\.6667", text)
 
 
 def test_an_epoch_has_one_column_of_the_metric_that_selects_it(

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from tagkit.evaluation.analysis import HeadlineInterval
 from tagkit.evaluation.class_report import ClassReport
 from tagkit.evaluation.html_report.tables import cards, note, remark_note, score_table, side_by_side
+from tagkit.evaluation.metrics import added_metrics
 from tagkit.evaluation.report_text import label_cell, without_spans
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.html.colours import Palette
@@ -36,6 +37,10 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
             ("recall, %", percent(report.micro.recall), "of what is in the gold labels"),
         ]
     shown.append(("macro F1, %", percent(report.macro.f1), "mean over labels"))
+    shown += [
+        (metric.name, share(metric.value(report.comparison)), "")
+        for metric in added_metrics(report.comparison.kind)
+    ]
     if isinstance(report, TagReport):
         kind = f"{report.scheme} spans" if has_spans(report.scheme) else "labels of tokens"
         size = f"{report.tokens:,} tokens"

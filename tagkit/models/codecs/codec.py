@@ -70,6 +70,10 @@ class Codec(ABC):
     columns: ClassVar[frozenset[str]] = frozenset()
     metrics: ClassVar[Mapping[str, str]]
 
+    def metric_names(self) -> Mapping[str, str]:
+        """`metrics`, and those that have become rows of `evaluation.metrics.METRICS`."""
+        return self.metrics
+
     @abstractmethod
     def head_name(self, config: Config) -> str:
         """What reads the states, for people, such as "softmax"."""

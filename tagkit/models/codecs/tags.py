@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from tagkit.config import Config, with_options
 from tagkit.errors import BundleError
 from tagkit.evaluation.column_report import ColumnReport, make_tag_column_report
+from tagkit.evaluation.metrics import added_tag_metrics
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.agreement import check_tags
@@ -41,6 +42,10 @@ class TagCodec(Codec):
     metrics: ClassVar[Mapping[str, str]] = {
         "f1": "F1", "accuracy": "accuracy", "macro_f1": "macro F1"
     }  # fmt: skip
+
+    def metric_names(self) -> Mapping[str, str]:
+        """With the metrics of tags that have no place in a report."""
+        return {**self.metrics, **{metric.key: metric.name for metric in added_tag_metrics()}}
 
     def head_name(self, config: Config) -> str:
         """That of `head.kind`."""
