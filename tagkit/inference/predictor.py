@@ -186,7 +186,8 @@ class Predictor(SentencePredictor):
         """Predict for any number of inputs in constant memory, in their order, as they are read.
 
         If taking the next input or reading it fails, the predictions for those before it come
-        first, and then the error.
+        first, and then the error. Several threads need a stream each. Closing a stream does not
+        close what the inputs come from.
 
         Args:
             inputs: any iterable of what `predict` takes: lines of a file, records of `read`, a

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from tagkit.config import Config, training_scheme
 from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.tagging import StepScores
+from tagkit.nn.heads.tag_space import StepScores
 from tagkit.text.schemes import OUTSIDE, PLAIN, has_spans, join_tag, may_follow, split_tag
 
 

@@ -24,7 +24,8 @@ from tagkit.features.batch import Batch
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.crf import CrfHead
 from tagkit.nn.heads.softmax import weighted_cross_entropy
-from tagkit.nn.heads.tagging import ChainHead, StepScores
+from tagkit.nn.heads.tag_space import StepScores
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.nn.optimizers import minimize
 from tagkit.nn.padding import weight_of_tokens, zero_padding
 from tagkit.nn.ridge import Rows, Solution

@@ -13,7 +13,8 @@ from tagkit.models.tag_sharing import tag_sharing
 from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.sampling import Sampling
-from tagkit.nn.heads.tagging import ChainHead, FeedbackOptions, Head, TagSpace
+from tagkit.nn.heads.tag_space import FeedbackOptions, TagSpace
+from tagkit.nn.heads.tagging import ChainHead, Head
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 from tagkit.wording import listed, quoted

@@ -3,6 +3,10 @@
 import time
 from collections import deque
 from dataclasses import dataclass
+from numbers import Real
+
+from tagkit.errors import DataError
+from tagkit.wording import clipped
 
 # The first steps of a process load code and allocate memory, and take several times as long.
 COLD_STEPS = 3
@@ -36,9 +40,17 @@ class TimeBudget:
 
         `started_s` is the moment, by `time.monotonic()`, from which the minutes count; None for
         now.
+
+        Raises:
+            DataError: it is no such moment, or one to come.
         """
         # Not the time of day, which jumps when a clock is set.
         self.saved_at = time.monotonic()
+        is_moment = isinstance(started_s, Real) and not isinstance(started_s, bool)
+        # That of `time.time` is one to come, and the limit would never be reached.
+        if started_s is not None and not (is_moment and started_s <= self.saved_at):
+            found = clipped(repr(started_s))
+            raise DataError(f"started_s: expected a moment of time.monotonic(), found {found}")
         self.started = self.saved_at if started_s is None else started_s
         self.limit_s = 60 * max_minutes or float("inf")
         self.every = checkpoint_every

@@ -17,7 +17,8 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.tagging import ChainHead, StepScores
+from tagkit.nn.heads.tag_space import StepScores
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import convert, to_spans
 

@@ -10,7 +10,8 @@ from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.pooling import MeanPooling
 from tagkit.nn.heads.sampling import Sampling
-from tagkit.nn.heads.tagging import ChainHead, FeedbackOptions, StepScores, TagSpace
+from tagkit.nn.heads.tag_space import FeedbackOptions, StepScores, TagSpace
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.nn.ridge import Solution
 

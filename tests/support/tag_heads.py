@@ -10,7 +10,8 @@ from tagkit.nn.crf.chain import Chain
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.feedback import FeedbackHead
 from tagkit.nn.heads.sampling import Sampling
-from tagkit.nn.heads.tagging import ChainHead, FeedbackOptions, Head, StepScores, TagSpace
+from tagkit.nn.heads.tag_space import FeedbackOptions, StepScores, TagSpace
+from tagkit.nn.heads.tagging import ChainHead, Head
 
 TAGS = {
     "iob2": ("O", "B-X", "I-X", "B-Y"),

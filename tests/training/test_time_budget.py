@@ -11,7 +11,7 @@ import tiny
 from runs import Faulty, StopAt, settings
 
 from tagkit.corpus.dataset import Split
-from tagkit.errors import Interrupted
+from tagkit.errors import DataError, Interrupted
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 from tagkit.training.checkpoint import newest_checkpoint
@@ -106,7 +106,7 @@ def test_steps_fit_into_the_time_that_endings_of_epochs_leave(
     clock: Clock, left_s: float, steps: float
 ) -> None:
     # Half a second a step, 10 steps an epoch, of which 6 are left, and 2 s at its end.
-    budget = TimeBudget(0.5, "10m", started_s=clock.now - 30 + left_s + 7)
+    budget = TimeBudget(15, "10m", started_s=clock.now - 15 * 60 + left_s + 7)
     assert budget.steps_that_fit(EpochSteps(4, 10, 2.0), 0.5, 7.0) == pytest.approx(steps)
 
 
@@ -313,3 +313,10 @@ def test_the_loss_on_dev_is_counted_for_epochs_and_not_for_the_reports_at_the_en
         # Dev with each share of the CRF of word features.
         5 + 2 * (4 + corpus.test.tokens / corpus.dev.tokens) + 1
     )
+
+
+@pytest.mark.parametrize("moment", ["now", True, float("nan"), 2000.0])
+def test_a_start_that_is_no_moment_or_one_to_come_is_refused(clock: Clock, moment: Any) -> None:
+    with pytest.raises(DataError, match=r"^started_s: expected a moment of time.monotonic\(\), f"):
+        TimeBudget(1.0, 10, moment)
+    assert TimeBudget(1.0, 10, 990).left_s(0) == 50

@@ -14,7 +14,8 @@ from torch import Tensor
 from tagkit.nn.crf.chain import Chain, path_score
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
-from tagkit.nn.heads.tagging import ChainHead, StepScores, TagSpace
+from tagkit.nn.heads.tag_space import StepScores, TagSpace
+from tagkit.nn.heads.tagging import ChainHead
 
 
 class CrfHead(ChainHead):

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.heads.tagging import ChainHead, StepScores
+from tagkit.nn.heads.tag_space import StepScores
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.nn.padding import weight_of_tokens
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tagkit.nn.crf.chain import Chain, viterbi
 from tagkit.nn.heads.softmax import SoftmaxHead
-from tagkit.nn.heads.tagging import StepScores, TagSpace
+from tagkit.nn.heads.tag_space import StepScores, TagSpace
 
 
 class ViterbiHead(SoftmaxHead):

@@ -12,7 +12,7 @@ from tagkit.models.constraints import illegal_steps
 from tagkit.nn.heads import feedback
 from tagkit.nn.heads.feedback import FeedbackHead
 from tagkit.nn.heads.sampling import Sampling
-from tagkit.nn.heads.tagging import StepScores
+from tagkit.nn.heads.tag_space import StepScores
 
 CELLS = ["gru", "lstm", "elman"]
 
