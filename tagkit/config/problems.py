@@ -28,6 +28,7 @@ _EXPECTED = {
     "tuple_type": "a list",
 }
 MAX_QUOTED = 200  # characters of a value, a name or a problem in a sentence
+_MAX_EXPECTED = 1_000  # of what is expected, such as the names of all cells
 _LONGEST_NAME = 100  # of an option for which a near one is looked for
 LARGEST = 2**63  # TOML's own limit of a whole number
 
@@ -68,8 +69,7 @@ def _explain(name: str, errors: Sequence[ErrorDetails]) -> list[str]:
             found = f"{name}{_key_of(name, details)} = {shown(details['input'])}"
             expected.setdefault(found, []).append(wanted)
     return [
-        # As long as it is: it has names of ours, all of which a user may choose.
-        f"{found}: expected {_alternatives([*dict.fromkeys(wanted)])}"
+        f"{found}: expected {clipped(_alternatives([*dict.fromkeys(wanted)]), _MAX_EXPECTED)}"
         for found, wanted in expected.items()
     ]
 

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import (
+    EncoderConfig,
+    allowed,
     load_config,
     option_names,
 )
+from tagkit.config.problems import explain
 from tagkit.errors import ConfigError
 
 
@@ -155,3 +158,14 @@ def test_any_value_is_taken_or_refused_in_words_of_toml(chosen: dict[str, Any]) 
         message = str(error)
     for said in ("Value error", "instance of", "Config", "sys.", "pydantic"):
         assert said not in message
+
+
+def test_all_choices_are_named_however_many_there_are() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(overrides=["encoder.cell=lstmm"])
+    (said,) = caught.value.problems
+    assert [name for name in allowed(EncoderConfig, "cell") if f"'{name}'" not in said] == []
+    many = [{"type": "literal_error", "loc": ("encoder", "cell"), "input": "x",
+             "msg": "Input should be " + ", ".join(f"'cell-{n}'" for n in range(40))}]  # fmt: skip
+    (said,) = explain(many)["encoder.cell"]  # type: ignore[arg-type]
+    assert said.endswith("'cell-38', 'cell-39'")
