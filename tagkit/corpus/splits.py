@@ -23,9 +23,10 @@ from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.phrases import distinct_phrases
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
-from tagkit.errors import ConfigError, DataError, FormatError
+from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
@@ -92,13 +93,14 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     Raises:
         DataError: the file is missing or empty, or its sentence weights do not fit it.
         FormatError: a line cannot be read, or a text has not as many classes as it may have.
+        ConfigError: phrases of trees are wanted, and the corpus has none.
     """
     data = config.data
     if not data.train_file:
         raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
-        train = _distinct_phrases(train)
+        train = distinct_phrases(train)
     if has_spans(train.scheme) and not any(train.entities()):
         remedy = other_column(train.format, data)  # of the whole file; a part of it may be so too
         raise DataError(Message(f"{train.path}: {_ALL_OUTSIDE}", remedy))
@@ -294,24 +296,6 @@ def _scheme(
     if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
         return scheme_of(sentences, name, PLAIN, None)
     return scheme_of(sentences, name, data.scheme, expected, remedy)
-
-
-def _distinct_phrases(split: Split) -> Split:
-    """Each phrase with its class once: single words occur thousands of times as phrases.
-
-    Raises:
-        ConfigError: the texts are no phrases of trees.
-    """
-    if split.format != "trees":
-        found = f"{split.path} is read as {split.format}"
-        problem = f"has an effect on trees alone, and {found}; leave it out"
-        raise ConfigError("data.tree_phrases", [problem])
-    # Keyed by class too: a phrase that occurs with two classes keeps both.
-    phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}
-    repeated = len(split.sentences) - len(phrases)
-    are = "that repeats another is" if repeated == 1 else "that repeat another are"
-    said = (f"{split.path}: {plural(repeated, 'phrase')} {are} left out",) if repeated else ()
-    return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, *said))
 
 
 def for_training(

@@ -17,11 +17,12 @@ from small_runs import TASKS, of_task
 from steps import loop_steps
 from torch import Tensor
 
-from tagkit.config import EmbeddingsConfig, TrainConfig, allowed, load_config
+from tagkit.config import EmbeddingsConfig, TrainConfig, allowed, load_config, with_options
 from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features import bucketing as buckets
 from tagkit.inference.predictor import load
 from tagkit.inference.score import DevScores
+from tagkit.models.device import set_threads
 from tagkit.models.model import Model
 from tagkit.nn.encoder import LAYERS
 from tagkit.text.records import Sentence
@@ -74,6 +75,31 @@ def test_what_a_listener_draws_changes_nothing(tmp_path: Path) -> None:
     configs = [tiny.small(tmp_path, f"output.dir={tmp_path / name}") for name in "ab"]
     found = [train(config, each) for config, each in zip(configs, (None, Drawing()), strict=True)]
     assert digest(found[0].folder / "best") == digest(found[1].folder / "best")
+
+
+@pytest.mark.slow
+def test_a_run_in_a_callback_of_another_changes_neither(tmp_path: Path) -> None:
+    tiny.corpus(tmp_path, 2)
+    folders = [tmp_path / name for name in "abcd"]
+    one, within, again, other = (tiny.small(tmp_path, f"output.dir={each}") for each in folders)
+    other, within = (
+        with_options(each, {"train.threads": 2, "train.seed": 5}) for each in (other, within)
+    )
+
+    class Training(Listener):
+        def on_epoch(self, epoch: Epoch) -> None:
+            if epoch.number == 1:
+                train(within)
+                set_threads(3)
+
+    before = torch.get_num_threads()
+    train(one)
+    train(other)
+    train(again, Training())
+    assert torch.get_num_threads() == before
+    weights = {each.name: digest(each / "best") for each in folders}
+    assert weights["a"] == weights["c"] != weights["b"]
+    assert weights["b"] == weights["d"]
 
 
 @pytest.mark.slow
