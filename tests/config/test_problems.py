@@ -168,4 +168,4 @@ def test_all_choices_are_named_however_many_there_are() -> None:
     many = [{"type": "literal_error", "loc": ("encoder", "cell"), "input": "x",
              "msg": "Input should be " + ", ".join(f"'cell-{n}'" for n in range(40))}]  # fmt: skip
     (said,) = explain(many)["encoder.cell"]  # type: ignore[arg-type]
-    assert said.endswith("'cell-38', 'cell-39'")
+    assert [n for n in range(40) if f"'cell-{n}'" not in said] == []
