@@ -255,6 +255,23 @@ def test_convert_writes_what_the_command_writes(tmp_path: Path) -> None:
         tagkit.convert(source, source, force=True)
 
 
+def test_names_that_no_system_takes_are_refused_whatever_they_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("a\tO\nb\tB-X\n\n")
+    nul, long = str(tmp_path / "x\0y"), "a" * 300
+    for call, problem in (
+        (lambda: tagkit.write(TAGGED, nul), "cannot be written: it holds a NUL character"),
+        (lambda: tagkit.convert(path, nul), "cannot be written: it holds a NUL character"),
+        (
+            lambda: tagkit.convert(nul, tmp_path / "b"),
+            "cannot be opened: a file's name cannot hold NUL",
+        ),
+        (lambda: tagkit.convert(long, tmp_path / "b.jsonl"), "cannot be opened: File name too"),
+    ):
+        with pytest.raises(DataError, match=problem):
+            call()
+
+
 def test_options_of_training_have_no_effect_on_reading_and_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text("a\tO\nb\tB-X\n\n")

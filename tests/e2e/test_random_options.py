@@ -27,6 +27,7 @@ from tagkit.text.records import Prediction, Sentence
 from tagkit.training.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 
+SEEDS = range(4)
 _SHARE = 0.35  # of the options that a draw sets
 
 IN_TURN: dict[str, tuple[object, ...]] = {
@@ -111,12 +112,14 @@ SENTENCES = [
 def drawn(task: str, seed: int) -> dict[str, object]:
     """Some of the options; each cell, head and optimizer in its turn."""
     dice = random.Random(f"{task} {seed}")
-    number = seed * len(TASKS) + [*TASKS].index(task)
+    place = [*TASKS].index(task)
     options = {
         name: dice.choice(values) for name, values in CHOICES.items() if dice.random() < _SHARE
     }
-    for name, values in IN_TURN.items():
-        options[name] = values[number % len(values)]
+    for (name, values), turn in zip(
+        IN_TURN.items(), (seed * len(TASKS) + place, seed + place, seed + 2 * place), strict=True
+    ):
+        options[name] = values[turn % len(values)]
     return options
 
 
@@ -133,8 +136,16 @@ def accepted(base: Config, options: dict[str, object]) -> Config:
     raise AssertionError(said)
 
 
+def test_each_cell_is_drawn_and_each_head_and_optimizer_by_each_task() -> None:
+    cells = {drawn(task, seed)["encoder.cell"] for task in TASKS for seed in SEEDS}
+    assert cells == {*IN_TURN["encoder.cell"]}
+    for task in TASKS:
+        for name in ("head.kind", "train.optimizer"):
+            assert {drawn(task, seed)[name] for seed in SEEDS} == {*IN_TURN[name]}, (task, name)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("task", TASKS)
 def test_options_drawn_by_chance_keep_the_promises(tmp_path: Path, task: str, seed: int) -> None:
     config = accepted(of_task(tmp_path / "data", task), drawn(task, seed))

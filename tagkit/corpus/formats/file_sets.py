@@ -34,7 +34,7 @@ def files_of(path: str) -> Iterator[Path]:
         yield Path("/dev/stdin")
         return
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(place):  # of a name that is too long pathlib's raises an error
         yield from (file for file in place.rglob("*") if file.is_file())
         return
     # Also files that do not exist are named: comparing paths with them does no harm.
