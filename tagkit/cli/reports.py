@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tagkit.evaluation.criterion import AUTO
 from tagkit.evaluation.language_report import perplexity_text
 from tagkit.evaluation.report import StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
@@ -91,9 +92,11 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     if description.reads_columns:
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"
+    metric = config.train.metric
+    chosen = "" if metric == AUTO else f", chosen by {_shown(metric)} on dev"
     yield (
-        f"epoch       {_number(metadata, 'epoch')} of {run_settings(config.train).max_epochs}, "
-        f"seed {config.train.seed}"
+        f"epoch       {_number(metadata, 'epoch')} of {run_settings(config.train).max_epochs}"
+        f"{chosen}, seed {config.train.seed}"
     )
     if bundle.calibration is not None:
         yield _calibration_line(bundle.calibration, description.unit)

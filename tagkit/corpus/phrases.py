@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tagkit.corpus.dataset import Split
+from tagkit.corpus.format_options import not_of
 from tagkit.errors import ConfigError
 from tagkit.wording import plural
 
@@ -13,9 +14,9 @@ def distinct_phrases(split: Split) -> Split:
     Raises:
         ConfigError: the texts are no phrases of trees.
     """
-    if split.format != "trees":
+    if owners := not_of(split, "tree_phrases"):
         found = f"{split.path} is read as {split.format}"
-        problem = f"has an effect on trees alone, and {found}; leave it out"
+        problem = f"has an effect on {owners} alone, and {found}; leave it out"
         raise ConfigError("data.tree_phrases", [problem])
     # Keyed by class too: a phrase that occurs with two classes keeps both.
     phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}

@@ -18,6 +18,7 @@ from tagkit.corpus.expected_labels import (
     other_column,
     refuse_unread_columns,
 )
+from tagkit.corpus.format_options import with_option_notes
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout, refuse_answers
 from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.options import Item, Reading, source_of
@@ -101,6 +102,7 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
         train = distinct_phrases(train)
+    train = with_option_notes(train, data)
     if has_spans(train.scheme) and not any(train.entities()):
         remedy = other_column(train.format, data)  # of the whole file; a part of it may be so too
         raise DataError(Message(f"{train.path}: {_ALL_OUTSIDE}", remedy))

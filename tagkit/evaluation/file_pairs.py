@@ -66,7 +66,9 @@ def both_files(
     beside = data.model_copy(update={"tag_column": pred_column})
     return (
         LabelledFile(sources[0], formats[0], data, False, with_text, note),
-        LabelledFile(sources[1], formats[1], beside, True, with_text, note),
+        LabelledFile(
+            sources[1], formats[1], beside, True, with_text, note, compared_with=gold_file
+        ),
     )
 
 

@@ -152,6 +152,7 @@ class LabelledFile:
         with_text: whether the text that a sentence's words come from is wanted.
         note: called with a sentence on what the records cannot hold.
         with_probabilities: whether those of predictions are wanted, where the file has them.
+        compared_with: path of the gold labels, if it holds predictions.
     """
 
     source: Source
@@ -161,6 +162,7 @@ class LabelledFile:
     with_text: bool
     note: Callable[[str], None]
     with_probabilities: bool = False
+    compared_with: str = ""
 
     @property
     def has_only_tags(self) -> bool:
@@ -191,6 +193,7 @@ class LabelledFile:
             column=None if data.first_tag_column is None else str(data.first_tag_column),
             with_probabilities=self.with_probabilities,
             with_extra=self.with_probabilities,  # where those of classes are
+            compared_with=self.compared_with,
             note=self.note,
         )
         return self.format.records(self.source, reading).items

@@ -72,8 +72,11 @@ def solve_readout(run: Run) -> Ending:
     for own in sums:
         state.processes.sum_over_ranks(own.tensors())
     if not all(own.are_finite for own in sums):
+        has_vectors = run.prepared.config.embeddings.vectors
+        remedy = "look for wrong values in the vectors, or " if has_vectors else ""
         raise TrainingError(
-            "the states of the training corpus are not finite: look for wrong values in the vectors"
+            f"the states of the training corpus are not finite: {remedy}lower "
+            "encoder.input_scale or encoder.spectral_radius"
         )
     _place_best(run, readouts, sums)
     _estimate_loss(run, plan)

@@ -231,10 +231,12 @@ class Run:
         state = self.state
         step, skipped, rollbacks = state.step, state.skipped, state.rollbacks + 1
         if rollbacks > _MAX_ROLLBACKS:
+            has_vectors = self.prepared.config.embeddings.vectors
+            remedy = "Look for wrong values in the vectors, or lower" if has_vectors else "Lower"
             raise TrainingError(
                 f"step {step}: loss or gradients were not finite {MAX_NONFINITE} times in a row, "
-                f"also after {_MAX_ROLLBACKS} returns with half the learning rate each time. Look "
-                "for wrong values in the vectors, or lower train.lr"
+                f"also after {_MAX_ROLLBACKS} returns with half the learning rate each time. "
+                f"{remedy} train.lr"
             )
         state.restore(self.folder.sound_checkpoint(state.check, self.listener.on_note))
         # The counts are not undone: otherwise the run could go back forever.

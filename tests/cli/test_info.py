@@ -62,3 +62,11 @@ def test_as_json_each_column_of_a_model_has_its_labels(tagkit: Program, tmp_path
     expected = {each.name: each.parts for each in trained.predictor.vocabulary.columns}
     assert found == {name: {k: [*v] for k, v in parts.items()} for name, parts in expected.items()}
     assert [*found] == ["UPOS", "FEATS", "LEMMA", "MISC.NER"]
+
+
+def test_info_says_what_chose_the_epoch_where_it_is_not_the_headline(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    trained = train(of_task(tmp_path / "data", "tag", "train.metric=loss", "train.max_epochs=1"))
+    out = tagkit("info", trained.folder).out
+    assert "epoch       1 of 1, chosen by loss on dev, seed 1\n" in out

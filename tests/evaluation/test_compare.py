@@ -445,3 +445,29 @@ def test_files_of_predictions_without_any_class_are_scored(tmp_path: Path) -> No
     spans = write(tmp_path, "spans.jsonl", SPANS)
     with pytest.raises(DataError, match="expected classes as in"):
         compare_files(gold, spans, data(), None, False, notes.append)
+
+
+def test_predictions_for_texts_that_gold_has_not_annotated_are_left_out_aloud(
+    tmp_path: Path,
+) -> None:
+    texts = {"a": ("Anna left.", "T1\tPER 0 4\tAnna\n"), "b": ("Ben left.", "T1\tPER 0 3\tBen\n")}
+    for side in ("gold", "pred"):
+        (tmp_path / side).mkdir()
+        for name, (text, marks) in texts.items():
+            (tmp_path / side / f"{name}.txt").write_text(text, encoding="utf-8")
+            (tmp_path / side / f"{name}.ann").write_text(marks, encoding="utf-8")
+    gold, pred = tmp_path / "gold", tmp_path / "pred"
+    (gold / "a.ann").unlink()
+    notes: list[str] = []
+    report = compare_files(str(gold), str(pred), data(), None, False, notes.append)
+    assert isinstance(report, TagReport)
+    assert (report.micro.support, report.micro.f1) == (1, 1.0)
+    left_out = f"{pred}: 1 file of texts without .ann in {gold} is left out: a.ann"
+    assert notes[-2:] == [f"{gold}: 1 text without .ann is left out: a.txt", left_out]
+    # The other way round nothing is left out: these texts have gold labels and no predictions.
+    with pytest.raises(FormatError, match="expected 'Anna left"):
+        compare_files(str(pred), str(gold), data(), None, False, notes.append)
+    # Files that are named are compared whatever they are called.
+    report = compare_files(str(gold / "b.ann"), str(pred / "b.txt"), data(), None, False)
+    assert isinstance(report, TagReport)
+    assert report.micro.support == 1

@@ -174,7 +174,8 @@ def test_states_that_are_no_numbers_are_an_error(
     with pytest.raises(TrainingError) as raised:
         train(settings(tmp_path))
     assert str(raised.value) == (
-        "the states of the training corpus are not finite: look for wrong values in the vectors"
+        "the states of the training corpus are not finite: lower encoder.input_scale or "
+        "encoder.spectral_radius"
     )
 
 

@@ -71,7 +71,10 @@ def test_a_run_that_goes_on_knows_how_often_it_has_gone_back_and_what_it_has_ski
             notes += listener.notes
         except TrainingError as error:
             problem = str(error)
-    assert "also after 5 returns" in problem
+    # There are no vectors to blame.
+    assert problem.endswith(
+        "also after 5 returns with half the learning rate each time. Lower train.lr"
+    )
     notes += listener.notes
     assert sum("back to step" in note for note in notes) == 5
 

@@ -106,6 +106,8 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
     if alone:
         names, are = listed([file.name for file in alone]), "is" if len(alone) == 1 else "are"
         reading.note(f"{path}: {plural(len(alone), 'text')} without .ann {are} left out: {names}")
+    if os.path.isdir(path) and os.path.isdir(reading.compared_with):
+        files = _with_gold(path, files, reading)
     others: Counter[str] = Counter()
     found = (_document(file, reading, others) for file in files)
     yield from _without_blank(path, (each for each in found if each is not None), reading)
@@ -127,6 +129,19 @@ def _without_blank(
     if blank:
         are = "is" if len(blank) == 1 else "are"
         reading.note(f"{path}: {plural(len(blank), 'blank text')} {are} left out: {listed(blank)}")
+
+
+def _with_gold(path: Path, files: Sequence[Path], reading: Reading) -> list[Path]:
+    """The files of texts that have an .ann among the gold labels; others are noted.
+
+    Whoever predicts for a folder that is annotated in part predicts for all of its texts.
+    """
+    gold = {_stem(file) for file in annotated_files(Path(reading.compared_with))}
+    if others := [file.name for file in files if _stem(file) not in gold]:
+        which = f"{plural(len(others), 'file')} of texts without .ann in {reading.compared_with}"
+        are = "is" if len(others) == 1 else "are"
+        reading.note(f"{path}: {which} {are} left out: {listed(others)}")
+    return [file for file in files if _stem(file) in gold]
 
 
 def _name_in_order(file: Path) -> str:

@@ -48,6 +48,8 @@ class Reading:
         column: name of the tag column that is wanted of tokens that have tags of several, in JSON
             Lines; None for the first one.
         whole: whether a document is one sequence of tokens, however many sentences it has.
+        compared_with: path of the gold labels that predictions are compared with. Of a folder of
+            files with names, texts that have labels there are wanted alone. Empty for all.
         digests: which take note of all that is read, of further files too.
         note: called with a sentence on what the records cannot hold.
         on_error: called with each line that cannot be read, which is then skipped; where it is
@@ -67,6 +69,7 @@ class Reading:
     require_keys: bool = False
     column: str | None = None
     whole: bool = False
+    compared_with: str = ""
     digests: Digests | None = None
     note: Callable[[str], None] = silent
     on_error: Callable[[FormatError], None] | None = None

@@ -88,6 +88,7 @@ class Format:
         is_ordered: whether its records are in the corpus's order, and not in that of their labels
             or of the names of files.
         family: a name in options that stands for several formats, whichever fits; empty for none.
+        options: those of [data] that have an effect on corpora of this format alone.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Format:
     may_lack_classes: bool = False
     is_ordered: bool = True
     family: str = ""
+    options: tuple[str, ...] = ()
 
     def records(self, source: Source, reading: Reading) -> Records:
         """The records of a source that is in this format.
@@ -145,7 +147,7 @@ _ALL = (
     Format("trees", "labelled trees of the Stanford Sentiment Treebank", "classes", read_trees,
            write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets",
                 by_line=True),
-           has_classes=True),
+           has_classes=True, options=("tree_labels", "tree_phrases")),
     Format("fasttext", "__label__x and a text a line", "classes", read_fasttext, write_fasttext,
            (".ft", ".fasttext"), Look(looks_like_fasttext, "every line begins with __label__",
                 by_line=True),
@@ -153,7 +155,7 @@ _ALL = (
     Format("trec", "COARSE:fine and a question a line", "classes", read_trec, write_trec,
            (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True,
                 by_line=True),
-           has_classes=True),
+           has_classes=True, options=("label_level",)),
     Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, (),
            Look(looks_like_slash, "every word has a tag after a slash", like_prose=True,
                 by_line=True)),
