@@ -1,0 +1,150 @@
+"""Language models whose options are drawn by chance, and models that read their states."""
+
+import random
+from pathlib import Path
+
+import pytest
+from drawn_options import CHOICES, SENTENCES, accepted, assert_same, some_of
+from runs import whole_and_stopped
+from small_runs import of_task
+
+from tagkit.config import (
+    Config,
+    EncoderConfig,
+    HeadConfig,
+    TrainConfig,
+    allowed,
+    effective,
+    load_config,
+    with_options,
+)  # fmt: skip
+from tagkit.evaluation.language_report import LanguageReport
+from tagkit.inference.evaluate import evaluate
+from tagkit.inference.predictor import load
+from tagkit.inference.text_generator import load_language_model
+from tagkit.training.run_identity import refuse_unfit
+from tagkit.training.trainer import train
+
+# Choices of other tasks, but for what a language model does not have.
+SHARED = {
+    name: values
+    for name, values in CHOICES.items()
+    if name.startswith(("encoder.", "train."))
+    and name not in ("encoder.bidirectional", "encoder.ensemble_size", "encoder.merge",
+                     "train.lm_loss", "train.lm_units", "train.workers")
+}  # fmt: skip
+OWN: dict[str, tuple[object, ...]] = {
+    "data.unit": ("character", "bpe", "bpe"),
+    "data.bpe_size": (280,),
+    "data.bpe_dropout": (0.1,),
+    "data.context": ("line",),
+    "embeddings.tied": (False,),
+    "embeddings.min_count": (2,),
+    "embeddings.dropout": (0.3,),
+    "head.samples": (3, 10),
+    "head.halt": (True,),
+}
+CELLS = allowed(EncoderConfig, "cell")
+OPTIMIZERS = allowed(TrainConfig, "optimizer")
+SOFTMAXES = allowed(HeadConfig, "softmax")
+SEEDS = range(len(CELLS))
+LINES = ["the cat sat on the mat", "a cat ran off , far away", "the dog ran 3 miles", "中文 é x"]
+PAIRS = ["cat N;PL\tcats", "dog N;PL\tdogs", "ox N;PL\toxen", "run V;PST\tran"]
+
+
+def drawn(seed: int) -> dict[str, object]:
+    """Some of the options: a cell each, and optimizers, softmaxes, directions and pairs in turn."""
+    dice = random.Random(f"language model {seed}")
+    options = some_of(OWN | SHARED, dice)
+    options |= {
+        "encoder.cell": CELLS[seed],
+        "train.optimizer": OPTIMIZERS[seed % len(OPTIMIZERS)],
+        "head.softmax": SOFTMAXES[seed % len(SOFTMAXES)],
+    }
+    if seed % 3 == 1:
+        options["data.direction"] = "backward"
+    if seed % 3 == 2:
+        options |= {"data.pairs": True, "data.context": "line", "data.loss_on": "continuation"}
+        options.pop("head.halt", None)
+    return options
+
+
+def of_text(folder: Path, options: dict[str, object]) -> Config:
+    """A small run that learns a text, without what does not go together."""
+    dice = random.Random(1)
+    flags = {"task": "language-model"}
+    folder.mkdir()
+    for name, count in (("train", 40), ("dev", 8), ("test", 8)):
+        lines = dice.choices(PAIRS if "data.pairs" in options else LINES, k=count)
+        path = folder / f"{name}.txt"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        flags[f"data.{name}_file"] = str(path)
+    small = ["embeddings.word_dim=8", "encoder.hidden=8", "train.max_epochs=2",
+             "train.batch_size=4", "train.device=cpu"]  # fmt: skip
+    return accepted(load_config(None, small, flags), options)
+
+
+def test_the_draws_have_all_softmaxes_optimizers_and_directions() -> None:
+    draws = [drawn(seed) for seed in SEEDS]
+    assert {each["head.softmax"] for each in draws} == {*SOFTMAXES}
+    assert {each["train.optimizer"] for each in draws} == {*OPTIMIZERS}
+    assert {each.get("data.direction", "forward") for each in draws} == {"forward", "backward"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_options_drawn_by_chance_keep_the_promises(tmp_path: Path, seed: int) -> None:
+    config = of_text(tmp_path / "text", drawn(seed))
+
+    def settings(place: Path) -> Config:
+        return with_options(config, {"output.dir": str(place)})
+
+    # Stopped and resumed, it ends with the same weights.
+    trained, _ = whole_and_stopped(tmp_path, 3, settings)
+    assert isinstance(trained.test, LanguageReport)
+    # Its own configuration trains it again.
+    own = trained.folder / "best" / "config.toml"
+    refuse_unfit(load_config(own, flags={"output.dir": str(tmp_path / "again")}), resume=False)
+    # Another run begins from it, and trains layer after layer.
+    further = {"train.init_from": str(trained.folder), "train.unfreeze": 1,
+               "train.checkpoint_every": 1000, "output.dir": str(tmp_path / "further")}  # fmt: skip
+    train(effective(with_options(config, further)))
+    # Loaded, it says the same of the text, line by line too.
+    found = evaluate(config.data.test_file, model=trained.folder, device="cpu")
+    assert isinstance(found, LanguageReport)
+    expected = pytest.approx(trained.test.cross_entropy, abs=1e-4)
+    assert (found.units, found.unknown) == (trained.test.units, trained.test.unknown)
+    assert found.cross_entropy == expected
+    if config.data.direction == "forward":
+        lines = Path(config.data.test_file).read_text("utf-8").splitlines()
+        model = load_language_model(trained.folder, "cpu")
+        alone, together = ([*model.score(lines, batch_size=size)] for size in (1, 5))
+        for one, other in zip(alone, together, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-3)
+        if config.data.context == "line":
+            units = sum(each.units for each in alone)
+            assert -sum(each.log_probability for each in alone) / units == expected
+        greedy, of_beam = (
+            model.generate(lines[0][:7], max_units=9, **options)
+            for options in ({"greedy": True}, {"beam": 1})
+        )
+        assert [each.text for each in greedy] == [each.text for each in of_beam]
+
+    # A model that reads its states keeps the promises too.
+    reader = of_task(
+        tmp_path / "data", ("tag", "classify")[seed % 2],
+        f'embeddings.contextual=["{trained.folder}"]',
+        f"embeddings.freeze_contextual={str(seed % 4 < 2).lower()}",
+        f"embeddings.contextual_dim={seed % 3}",
+    )  # fmt: skip
+    (tmp_path / "reader").mkdir()
+    reads, _ = whole_and_stopped(
+        tmp_path / "reader", 9, lambda place: with_options(reader, {"output.dir": str(place)})
+    )
+    loaded = load(reads.folder, "cpu")
+    together_ = loaded.annotate(SENTENCES, batch_size=4, confidence=True)
+    before = reads.predictor.annotate(SENTENCES, batch_size=4, confidence=True)
+    for number, sentence in enumerate(SENTENCES):
+        (alone_,) = loaded.annotate([sentence], batch_size=1, confidence=True)
+        assert_same(together_[number], alone_)
+        assert_same(together_[number], before[number])
