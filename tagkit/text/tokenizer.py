@@ -9,12 +9,14 @@ annotated span can begin or end inside a token; words would need a dictionary fo
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import regex
 from syntok import segmenter
 from syntok.tokenizer import Token as SyntokToken
 from syntok.tokenizer import Tokenizer
+
+from tagkit.text.rejoining import rejoined
+from tagkit.text.token import Token
 
 # Without these two settings "-" in words is dropped and "n't" becomes "not".
 _TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contraction=False)
@@ -40,8 +42,12 @@ _MARK = r"[\p{M}\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\U0001f3fb-\U0001f3ff]"
 # A letter with its marks; in Khmer, Burmese and Tai Tham also the letters stacked below it.
 _STACKED = rf"(?:(?<=[\u17d2\u1039\u1a60]{_MARK}*){_LETTER}{_MARK}*+)"
 _UNIT = rf"(?:{_LETTER}{_MARK}*+{_STACKED}*+)"
-# Ends of sentences that no blank follows.
-_END = r"[\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b]"
+# Ends of sentences for certain: those that no blank follows, and those of Devanagari and other
+# scripts of India, Urdu, Arabic, Armenian and Ethiopic.
+_END = (
+    r"[\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b"
+    r"\u0964\u0965\u06d4\u061f\u0589\u1362\u1367]"
+)
 # Punctuation of East Asian width: each of it is a token.
 _WIDE = (
     r"[\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb"
@@ -55,27 +61,13 @@ _REPEATED = regex.compile(r"(\X)\1*+")
 # Punctuation that belongs to the sentence whose end it follows.
 _CLOSING = frozenset(
     "\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b!?"
+    "\u0964\u0965\u06d4\u061f\u0589\u1362\u1367\u00bb"
     "\"'\u2019\u201d\u300d\u300f\u3011\u300b\u3009\u3015\u3017\uff63\uff09\uff3d\uff5d)]}"
 )
 # syntok decides on sentence ends by the letters of the words around: after a bracket or an
 # abbreviation, no sentence begins with a lower-case word such as this one.
 _ANY_WORD = "word"
 _ANY_SYMBOL = "\u2764"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A stretch of a text.
-
-    Attributes:
-        text: its characters.
-        start: offset of the first of them, in code points.
-        end: offset after the last of them.
-    """
-
-    text: str
-    start: int
-    end: int
 
 
 def tokenize(text: str) -> list[list[Token]]:
@@ -87,15 +79,16 @@ def tokenize(text: str) -> list[list[Token]]:
 
 
 def split_multilingual(text: str) -> list[list[Token]]:
-    """As `tokenize`, which it equals for scripts with blanks; other scripts come in characters.
+    """As `tokenize`, with what further languages and scripts need.
 
-    A sentence ends behind a full stop, exclamation or question mark of these scripts, and behind
-    what closes there.
+    Scripts without blanks come in characters. A sentence ends behind a full stop, exclamation or
+    question mark of these and other scripts that have their own, and behind what closes there. What
+    belongs to one word or one sentence is one again (`rejoining`).
     """
     # Most texts have none of these scripts: they must not pay for them.
     if text.isascii() or not _WITHOUT_BLANKS.search(text):
-        return tokenize(text)
-    return _placed(text, _stretches(text, _shadow_of(text)))
+        return rejoined(text, tokenize(text))
+    return rejoined(text, _placed(text, _stretches(text, _shadow_of(text))))
 
 
 class _Letters(SyntokToken):  # type: ignore[misc]

@@ -2,13 +2,15 @@
 
 import sys
 import time
+from itertools import chain
 
 import pytest
 import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tagkit.text.tokenizer import TOKENIZERS, Token, split_multilingual, tokenize
+from tagkit.text.token import Token
+from tagkit.text.tokenizer import TOKENIZERS, split_multilingual, tokenize
 
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 # What tokenizers trip on: apostrophes, hyphens of all kinds, marks that combine, controls,
@@ -160,10 +162,13 @@ mixed = st.text(
     alphabet="aB1.' !?()\n我是学。！？「」、，（）ーァアｱﾞ々〆ก\u0e31\u0e33เ๑ក្ខែ។က\u1039န်ာ။ກ\u0eb3"
     "한한\u0905\u094d\u200b\u200c\u200d\ufe0f\U000e0100👨👩🏽🇩🇪\u0301\u3099"
 )
+JOINED = regex.compile("[\u200d\U0001f1e6-\U0001f1ff]")
 planes = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+BOTH = (split_multilingual, tokenize)
 SAME_AS_SYNTOK = regex.compile(
     r"[^\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tai_Le}"
-    r"\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}。｡！？\u3006\u303c\u30fc\uff70]*"
+    r"\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}。｡！？\u3006\u303c\u30fc\uff70"
+    r"।॥۔؟։።፧'\u2019\xad\u200d\U0001f1e6-\U0001f1ff\U000e0020-\U000e007f]*"
 )
 
 
@@ -187,9 +192,23 @@ def test_every_tokenizer_covers_all_but_white_space_in_order(name: str, text: st
 
 @settings(max_examples=300)
 @given(planes | odd | contractions)
-def test_multilingual_is_syntok_where_scripts_have_blanks(text: str) -> None:
+def test_multilingual_has_the_tokens_of_syntok_where_scripts_have_blanks(text: str) -> None:
     if SAME_AS_SYNTOK.fullmatch(text):
-        assert split_multilingual(text) == tokenize(text)
+        found, expected = ([*chain.from_iterable(split(text))] for split in BOTH)
+        assert found == expected
+        # Sentences go on where syntok ends them, and end nowhere else.
+        starts, of_syntok = ({sentence[0].start for sentence in split(text)} for split in BOTH)
+        assert starts <= of_syntok
+
+
+@given(planes | mixed | st.text(alphabet="👨🏽⚕\ufe0f\u200d🇩🇪🇫a .!"))
+def test_a_token_divides_a_grapheme_cluster_at_the_end_of_a_sentence_at_most(text: str) -> None:
+    if JOINED.search(text):
+        edges = {cluster.start() for cluster in regex.finditer(r"\X", text)}
+        for sentence in split_multilingual(text):
+            assert all(
+                token.start in edges or text[token.start - 1].isspace() for token in sentence[1:]
+            )
 
 
 @given(st.text(alphabet="ก\u0e31\u0e33ເກ\u0eb3ក\u17d2ែက\u1039\u103a\u102fかﾞｶ\u3099我\U000e0100"))
