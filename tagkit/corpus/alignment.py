@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.spans_over_ends import SpansOverEnds
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_document
 from tagkit.text.schemes import from_spans, to_spans
@@ -44,7 +45,11 @@ class _Fitted:
 
 
 def to_sentences(
-    items: Iterable[Item], reading: Reading, *, numbered: bool = True
+    items: Iterable[Item],
+    reading: Reading,
+    *,
+    numbered: bool = True,
+    over_ends: SpansOverEnds | None = None,
 ) -> Iterator[Sentence]:
     """Sentences of a corpus: as they are, or as the tokens of its documents, in IOB2.
 
@@ -55,6 +60,7 @@ def to_sentences(
         items: the corpus.
         reading: how it is read.
         numbered: whether sentences of a document have its number.
+        over_ends: counts spans over what else would end a sentence.
 
     Raises:
         SpanErrors: spans that overlap, or that do not fall on token edges where
@@ -70,7 +76,10 @@ def to_sentences(
         if not reading.with_tags:  # spans that nobody asked for need not fit the tokens
             item = replace(item, spans=None)
         overlapping = overlaps(item)
-        places = tokens_of(item, reading.data.tokenizer, whole=reading.whole)
+        ends: list[int] = []
+        places = tokens_of(item, reading.data.tokenizer, whole=reading.whole, ends=ends)
+        if over_ends is not None:
+            over_ends.add(item, ends)
         if not places and (item.labels or reading.whole):
             reading.refuse(item.source or "input", item.line, "expected a text, found no token")
             continue
@@ -131,35 +140,46 @@ def _error(document: Document, index: int, problem: str) -> FormatError:
     return FormatError(document.source or "input", line, problem)
 
 
-def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[Place]]:
+def tokens_of(
+    document: Document, tokenizer: str, *, whole: bool, ends: list[int] | None = None
+) -> list[list[Place]]:
     """Places of the tokens of each sentence; no span reaches over the end of a sentence.
 
     Args:
         document: its own tokens are taken where it has some.
         tokenizer: a name in `TOKENIZERS`.
         whole: whether its tokens are one sequence, as they are where it has classes.
+        ends: gets the places within spans at which a line or a sentence would end without them.
     """
+    ends = [] if ends is None else ends
     whole = whole or bool(document.labels)
     if document.tokens is not None:
         return [list(document.tokens)] if document.tokens else []
     divides = divides_any((span.start, span.end) for span in document.spans or ())
     sentences: list[list[Place]] = []
-    for start, line in _lines(document.text, divides):
+    for start, line in _lines(document.text, divides, ends):
         for found in TOKENIZERS[tokenizer](line):
             places = [(token.start + start, token.end + start) for token in found]
             # A tokenizer knows no spans, and may end a sentence after the "St." of "St. Gallen".
-            if sentences and (whole or divides(places[0][0])):
+            is_within = divides(places[0][0])
+            if is_within and not whole:
+                ends.append(places[0][0])
+            if sentences and (whole or is_within):
                 sentences[-1] += places
             else:
                 sentences.append(places)
     return sentences
 
 
-def _lines(text: str, divides: Callable[[int], bool]) -> Iterator[tuple[int, str]]:
+def _lines(
+    text: str, divides: Callable[[int], bool], within: list[int]
+) -> Iterator[tuple[int, str]]:
     """Lines with their offsets; one that ends inside a span is joined with the next."""
     start, end = 0, text.find("\n") + 1
     while end:
-        if not divides(end):
+        if divides(end):
+            within.append(end)
+        else:
             yield start, text[start:end]
             start = end
         end = text.find("\n", end) + 1

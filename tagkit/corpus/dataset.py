@@ -154,8 +154,9 @@ def hold_out(
 
     Each class has its share of that part, as near as whole texts allow: a rare class would often be
     missing in a part that is drawn without regard to classes. Where its share is less than a text,
-    it has one all the same as long as that leaves each other class within one text of its share. By
-    document, whole documents are held out, with as many sentences as is near to that share.
+    it has one all the same as long as that leaves each other class within one text of its share. Of
+    tags, that part has some that are not O if train has two sentences with such. By document, whole
+    documents are held out, with as many sentences as is near to that share.
 
     Raises:
         DataError: there is only one sentence, or by document only one document.
@@ -183,12 +184,18 @@ def hold_out(
         random.Random(seed).shuffle(order)
         labels = [sentence.labels for sentence in train.sentences]
         ranking = _evenly([labels[i] for i in order], order, total)
+        if not any(labels):  # of tags: a part in which all are O would say nothing
+            labels = [("tagged",) * _is_tagged(sentence) for sentence in train.sentences]
         chosen = _with_rare_classes(labels, ranking, count)
     kept = train.part([i for i in range(total) if i not in chosen])
     held_out = train.part([i for i in range(total) if i in chosen])
     name = f"{Path(train.path).name} (split off)"
     # The notes are about the file, and are shown once, with train. Weights are for learning.
     return kept, replace(held_out, path=name, notes=(), weights=None, digest=None)
+
+
+def _is_tagged(sentence: Sentence) -> bool:
+    return any(tag != OUTSIDE for tag in sentence.tags or ())
 
 
 def _shuffled_documents(split: Split, seed: int) -> list[list[int]]:

@@ -26,6 +26,7 @@ from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.phrases import distinct_phrases
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
+from tagkit.corpus.spans_over_ends import SpansOverEnds
 from tagkit.corpus.weights import read_weights
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
@@ -216,7 +217,9 @@ def read_split(
         note=notes.append,
     )
     records = format.records(source, reading)
-    sentences = tuple(_with_labels(to_sentences(records.items, reading), kinds, name))
+    over_ends = SpansOverEnds()
+    read = to_sentences(records.items, reading, over_ends=over_ends)
+    sentences = tuple(_with_labels(read, kinds, name))
     if not sentences:
         raise holds_nothing(name, kinds)
     detection = None
@@ -228,7 +231,8 @@ def read_split(
         path=name,
         sentences=sentences,
         detection=detection,
-        notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
+        # Each once, in order: readers repeat themselves.
+        notes=tuple(dict.fromkeys([*notes, *over_ends.notes(name)])),
         layout=records.layout,
         format=format.name,
         digest=digests.of(path),

@@ -86,9 +86,14 @@ def split_multilingual(text: str) -> list[list[Token]]:
     belongs to one word or one sentence is one again (`rejoining`).
     """
     # Most texts have none of these scripts: they must not pay for them.
-    if text.isascii() or not _WITHOUT_BLANKS.search(text):
-        return rejoined(text, tokenize(text))
-    return rejoined(text, _placed(text, _stretches(text, _shadow_of(text))))
+    if lacks_blanks(text):
+        return rejoined(text, _placed(text, _stretches(text, _shadow_of(text))))
+    return rejoined(text, tokenize(text))
+
+
+def lacks_blanks(text: str) -> bool:
+    """Whether a text has letters of scripts that are written without blanks between words."""
+    return not text.isascii() and bool(_WITHOUT_BLANKS.search(text))
 
 
 class _Letters(SyntokToken):  # type: ignore[misc]

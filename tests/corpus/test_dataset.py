@@ -56,6 +56,22 @@ def test_a_rare_class_has_a_text_in_what_is_held_out(seed: int) -> None:
     assert len({*several}) == 4
 
 
+@given(st.lists(st.booleans(), min_size=2, max_size=30), st.integers(0, 9))
+def test_of_tags_some_that_are_not_o_are_held_out_and_some_are_kept(
+    tagged: list[bool], seed: int
+) -> None:
+    sentences = tuple(
+        Sentence((f"w{number}",), ("B-X" if is_tagged else "O",))
+        for number, is_tagged in enumerate(tagged)
+    )
+    parts = hold_out(Split("train.conll", sentences, None), 0.1, seed)
+    assert sum(len(part.sentences) for part in parts) == len(tagged)
+    if sum(tagged) > 1:
+        kept, held = (sum(each.tags != ("O",) for each in part.sentences) for part in parts)
+        assert held >= 1
+        assert kept >= 1
+
+
 @given(st.lists(st.sampled_from("abc"), min_size=2), st.floats(0.01, 0.99), st.integers(0, 5))
 def test_a_class_is_missing_in_what_is_held_out_only_where_no_place_is_left(
     labels: list[str], fraction: float, seed: int

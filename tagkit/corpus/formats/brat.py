@@ -137,6 +137,8 @@ def _with_gold(path: Path, files: Sequence[Path], reading: Reading) -> list[Path
     Whoever predicts for a folder that is annotated in part predicts for all of its texts.
     """
     gold = {_stem(file) for file in annotated_files(Path(reading.compared_with))}
+    if not gold:  # they are in another format
+        return [*files]
     if others := [file.name for file in files if _stem(file) not in gold]:
         which = f"{plural(len(others), 'file')} of texts without .ann in {reading.compared_with}"
         are = "is" if len(others) == 1 else "are"

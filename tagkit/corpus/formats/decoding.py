@@ -20,6 +20,12 @@ from tagkit.wording import LONE_SURROGATE, Message, Setting, quoted, reason
 _PIECE = 1 << 17  # bytes read at once, at most
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
 _ENCODING = Setting("data.encoding")
+# Of Western Europe that of Windows: its curly quotes and euro sign would be control characters in
+# latin-1, which knows all bytes. A wrong one of these is often read without an error.
+_EXAMPLES = (
+    ": cp1252 in Western Europe, cp1251 for Cyrillic, gb18030 for Chinese, shift_jis for Japanese"
+)
+_LATIN_1 = ", latin-1 for one"
 _NAME_IT = "Name the file's encoding with"
 # Byte order marks that are not UTF-8, as programs on Windows write them. The first begins with the
 # second.
@@ -250,10 +256,8 @@ def _bad_byte(
             return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
     byte = error.object[error.start : error.start + 1].hex()
     problem = f"byte 0x{byte} at {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
-    # That of Windows: its curly quotes and euro sign would be control characters in latin-1, which
-    # knows all bytes.
-    example = "latin-1" if codecs.lookup(encoding).name == "cp1252" else "cp1252"
-    return FileError(source, number, Message(problem, _ENCODING, f", {example} for one"))
+    examples = _LATIN_1 if codecs.lookup(encoding).name == "cp1252" else _EXAMPLES
+    return FileError(source, number, Message(problem, _ENCODING, examples))
 
 
 def _decoded_before(decode: Callable[[bytes, bool], str], piece: bytes) -> str:

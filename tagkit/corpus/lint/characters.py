@@ -91,6 +91,41 @@ def _texts(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
         yield "label", label, line_of(sentence, 0)
 
 
+def check_twice_encoded(read: ReadFile) -> Search:
+    """Words whose bytes were UTF-8 and were read as those of Windows-1252: BelgiÃ« for België."""
+    texts = read.counts.words | read.column.tags.keys() | read.column.classes.keys()
+    meant = {text: better for text in texts if (better := _read_as_utf8(text))}
+    lines: list[int] = []
+
+    def see(sentence: Sentence) -> None:
+        lines.extend(line for _, text, line in _texts(sentence) if text in meant)
+
+    def findings() -> Iterator[Finding]:
+        if meant:
+            first = min(meant)
+            message = (
+                f"{plural(len(lines), 'word')} such as {quoted(first, 40)}, which is "
+                f"{quoted(meant[first], 40)} if its bytes are read as UTF-8: the text was decoded "
+                "wrongly, here or before"
+            )
+            yield Finding("warning", "twice-encoded", read.path, message, len(lines), tuple(lines))
+
+    return Search(findings, see if meant else None)
+
+
+def _read_as_utf8(text: str) -> str:
+    """The text that its bytes in Windows-1252 are in UTF-8; empty if they are none."""
+    if text.isascii():
+        return ""
+    try:
+        # Five bytes are no characters of Windows-1252; decoders keep them as controls.
+        codes = [char if "\x80" <= char < "\xa0" else char.encode("cp1252").decode("latin-1")
+                 for char in text]  # fmt: skip
+        return "".join(codes).encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return ""
+
+
 def check_composed(read: ReadFile) -> Search:
     """Words whose letters and accents are characters of their own, where one could be."""
     # UAX #15. Both spellings of an accented letter look alike and have different vectors.

@@ -12,7 +12,12 @@ from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import source_name
-from tagkit.corpus.lint.characters import check_characters, check_composed, check_lengths
+from tagkit.corpus.lint.characters import (
+    check_characters,
+    check_composed,
+    check_lengths,
+    check_twice_encoded,
+)  # fmt: skip
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
 from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
@@ -160,6 +165,7 @@ def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Search
         yield check_lengths(read)
         yield check_characters(read)
         yield check_composed(read)
+        yield check_twice_encoded(read)
         yield check_duplicates(read)
         yield check_surfaces(read)
     if read.refusal is None:  # else the file's end has not been seen

@@ -18,11 +18,13 @@ from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.line_ends import LineEnds
 from tagkit.corpus.lint.sentence_counts import ColumnCounts, SentenceCounts, count
 from tagkit.corpus.rereading import several_times
+from tagkit.corpus.spans_over_ends import SpansOverEnds
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.pairs import pair_problem
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Judgement, Step, judge
 from tagkit.text.schemes import OUTSIDE, PLAIN, Stretch, begun_span, has_spans, stretches
+from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 
 # Shown for a file that could not be opened, or whose format could not be recognised: column files
 # are the commonest. Nothing is read as it.
@@ -253,21 +255,27 @@ class _Reader:
 
 
 def _sentences(source: Source, format: Format, reading: Reading) -> Iterator[Sentence]:
+    over_ends = SpansOverEnds()
     for item in format.records(source, reading).items:
         # Of several files in a folder a line's number alone says nothing.
         of_other_file = isinstance(item, Document) and item.source not in ("", source.name)
         if isinstance(item, Document) and item.spans is None:
             # Texts with classes, and raw ones, are not tokenised: that would take most of the time
-            # of a check, and no check looks at their tokens.
+            # of a check, and no check looks at their tokens. Without blanks there are no words.
             words = tuple(item.text.split())
+            if lacks_blanks(item.text):
+                split = TOKENIZERS[reading.data.tokenizer](item.text)
+                words = tuple(token.text for sentence in split for token in sentence)
             lines = () if of_other_file else (item.line,) * len(words)
             yield Sentence(words, labels=item.labels, lines=lines)
             continue
         if isinstance(item, Sentence):
             yield item
             continue
-        for sentence in to_sentences([item], reading):
+        for sentence in to_sentences([item], reading, over_ends=over_ends):
             yield _slim(sentence, has_lines=not of_other_file)
+    for note in over_ends.notes(source.name):
+        reading.note(note)
 
 
 def _slim(sentence: Sentence, *, has_lines: bool) -> Sentence:

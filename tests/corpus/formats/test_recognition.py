@@ -221,7 +221,8 @@ def test_a_file_that_is_damaged_later_is_recognised_by_what_comes_before(tmp_pat
         found_as(path)
     assert str(caught.value) == (
         f"{path}:19: byte 0xfc at 97 is not utf-8 (invalid start byte). Name the file's encoding "
-        "with data.encoding, cp1252 for one"
+        "with data.encoding: cp1252 in Western Europe, cp1251 for Cyrillic, gb18030 for Chinese, "
+        "shift_jis for Japanese"
     )
     # Of a text to be predicted each line has an answer.
     path.write_bytes(b"Ada visits Rome.\nM\xfcller\n")

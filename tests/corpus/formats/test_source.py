@@ -189,7 +189,8 @@ def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
         lines_of(b"EU O\nM\xfcnchen O\n")
     assert str(caught.value) == (
         "file:2: byte 0xfc at 6 is not utf-8 (invalid start byte). Name the file's encoding "
-        "with data.encoding, cp1252 for one"
+        "with data.encoding: cp1252 in Western Europe, cp1251 for Cyrillic, gb18030 for Chinese, "
+        "shift_jis for Japanese"
     )
     with pytest.raises(FormatError) as caught:
         lines_of(codecs.BOM_UTF8 + b"EU O\nM\xfcnchen O\n")

@@ -269,7 +269,8 @@ def test_a_wrong_encoding_is_told_with_the_byte_and_the_way_out(tmp_path: Path) 
         items_of(path)
     assert str(caught.value) == (
         f"{path}:2: byte 0xc5 at 4 is not utf-8 (invalid continuation byte). Name the file's "
-        "encoding with data.encoding, cp1252 for one"
+        "encoding with data.encoding: cp1252 in Western Europe, cp1251 for Cyrillic, gb18030 for "
+        "Chinese, shift_jis for Japanese"
     )
     assert items_of(path, encoding="latin-1") == [Sentence(("a", "Åse"), ("O", "O"))]
 

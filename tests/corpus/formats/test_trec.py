@@ -117,7 +117,7 @@ def test_trec_has_six_coarse_and_fifty_fine_classes(corpora: Path) -> None:
     path = corpora / "trec" / "train.txt"
     assert len(labels_of(path, encoding="latin-1", label_level="fine")) == 50
     assert labels_of(path, encoding="latin-1") == {"ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"}
-    with pytest.raises(FormatError, match=r"is not utf-8.*data.encoding, cp1252"):
+    with pytest.raises(FormatError, match=r"is not utf-8.*data.encoding: cp1252"):
         read(path, read_trec)
 
 

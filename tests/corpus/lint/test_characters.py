@@ -37,6 +37,22 @@ def test_odd_characters_are_named(tmp_path: Path) -> None:
     assert told(report, "not-NFC", tmp_path)[0][2] == (6,)
 
 
+def test_words_that_were_decoded_wrongly_are_told_with_what_they_are(tmp_path: Path) -> None:
+    whole = "België é Ñu “ Łódź 日 ß"
+    for encoding in ("cp1252", "latin-1"):
+        words = whole.split() if encoding == "cp1252" else ["België", "é"]
+        wrong = [word.encode().decode("latin-1") for word in words]
+        if encoding == "cp1252":
+            wrong = [word.encode("latin-1").decode("cp1252", "replace") for word in wrong]
+            wrong = [word for word in wrong if "\ufffd" not in word]
+        report = check(tmp_path, "".join(f"{word} O\n" for word in (*wrong, *words, "Ãr", "x")))
+        ((severity, message, lines),) = told(report, "twice-encoded", tmp_path)
+        assert (severity, lines) == ("warning", (*range(1, len(wrong) + 1),))
+        assert "'BelgiÃ«', which is 'België' if its bytes are read as UTF-8" in message
+    report = check(tmp_path, "".join(f"{word} O\n" for word in whole.split()))
+    assert not told(report, "twice-encoded", tmp_path)
+
+
 def test_odd_characters_in_labels_and_non_joiners_out_of_place_are_told(tmp_path: Path) -> None:
     report = check(tmp_path, "a B-X\u200b\n\u200cb O\nAuf\u200clage O\n")
     assert told(report, "odd-character", tmp_path) == [

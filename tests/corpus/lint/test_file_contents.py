@@ -86,3 +86,12 @@ def test_a_damaged_gzip_file_is_a_finding_in_any_encoding(tmp_path: Path, cut: i
         assert [
             f.message for f in report.findings if f.message.endswith("the gzip file is cut short")
         ]
+
+
+def test_texts_without_blanks_are_counted_by_their_tokens(tmp_path: Path) -> None:
+    text = "这家餐厅的菜很好吃。"
+    train = f"good\t{text}\nbad\tnot so good\n"
+    report = check(tmp_path, {"train.tsv": train, "dev.tsv": f"good\t{text}\nbad\tx y z\n"})
+    assert [facts.tokens for facts in report.files] == [len(text) + 3] * 2
+    messages = [finding.message for finding in report.findings]
+    assert any("1 text of 5 tokens or more" in message for message in messages), messages
