@@ -5,6 +5,7 @@ classes need neither. Everything comes from the training corpus alone; pretraine
 words.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
@@ -247,6 +248,16 @@ def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:
     key = key.translate(_DIGITS) if normalize_digits else key
     # Both give a new string, also where nothing changes: of a million words these are 60 MB.
     return word if key == word else key
+
+
+def decomposed(words: Iterable[str]) -> list[str]:
+    """Those whose letters and accents are characters of their own, where one could be (UAX #15).
+
+    They look the same as composed words, and are other words to a model.
+    """
+    return [
+        word for word in words if not (word.isascii() or unicodedata.is_normalized("NFC", word))
+    ]
 
 
 def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:

@@ -20,6 +20,7 @@ from tagkit.evaluation.class_report import JointReport, with_judged
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, with_sentences
+from tagkit.features.vocabulary import decomposed
 from tagkit.inference.one_column import OneColumn, all_columns, one_column
 from tagkit.inference.predictor import Predictor
 from tagkit.models.language_network import LanguageModel
@@ -27,7 +28,7 @@ from tagkit.models.language_scoring import language_report
 from tagkit.models.task_records import ModelContext
 from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
-from tagkit.wording import Message, Setting, clipped, joined, listed, plural
+from tagkit.wording import Message, Setting, clipped, joined, listed, plural, quoted
 
 _LANGUAGE_MODEL = "this is a language model"
 # Those that a command has a flag for.
@@ -295,6 +296,13 @@ def _checked(predictor: Predictor, split: Split) -> Split:
             column = config.data.feature_columns[place]
             strange.append(f"{split.path}: the model knows none of the values of feature column "
                            f"{column} ({listed(sorted(found), 5)})")  # fmt: skip
+    words = {word for sentence in split.sentences for word in sentence.words}
+    if (other := decomposed(words)) and not decomposed(predictor.vocabulary.words):
+        strange.append(
+            f"{split.path}: {plural(len(other), 'distinct word')} such as {quoted(min(other), 40)} "
+            "not in Unicode's composed form (NFC), unlike all words of the model, which takes them "
+            "for others"
+        )
     split = replace(split, notes=(*split.notes, *strange))
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
 

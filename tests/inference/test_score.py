@@ -153,6 +153,20 @@ def test_a_gold_file_whose_tags_stand_where_features_did_is_refused(tmp_path: Pa
     )
 
 
+def test_words_that_are_not_composed_as_those_of_the_model_are_named(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    path = tmp_path / "new.conll"
+    for word, is_named in (("\xc5se", False), ("A\u030ase", True)):
+        path.write_text(f"{word}\tB-PER\nleaves\tO\n", encoding="utf-8")
+        notes = gold_split(predictor, str(path), DataConfig()).notes
+        expected = (
+            f"{path}: 1 distinct word such as 'A\u030ase' not in Unicode's composed form (NFC), "
+            "unlike all words of the model, which takes them for others"
+        )
+        assert [note for note in notes if "NFC" in note] == [expected] * is_named
+
+
 @pytest.mark.slow
 def test_a_corpus_of_bmes_is_answered_and_scored_in_bmes(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=8", "train.lr=0.02")

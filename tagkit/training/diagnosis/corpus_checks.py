@@ -12,10 +12,12 @@ from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
+from tagkit.features.vocabulary import decomposed
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
+from tagkit.training.diagnosis.raw_text import other_words
 from tagkit.training.setup import Prepared
 from tagkit.wording import (
     Message,
@@ -306,6 +308,9 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
     options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
     if options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
         remedy = Message("Read more of them (", Setting("embeddings.max_vectors"), ")")
+    elif 10 * len(decomposed(vocabulary.words)) > len(vocabulary.words):
+        form = "Unicode's composed form (NFC), which vectors mostly have"
+        remedy = Message(f"Bring the corpus into {form}")
     else:
         remedy = Message("Check that they are of the corpus's language")
     file = shown_name(Path(options.vectors).name) if options.vectors else "the model it starts from"
@@ -316,6 +321,10 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
         ),
         Message(remedy, ", or use other vectors or none (", Setting("embeddings.vectors"), ")"),
     )
+
+
+def _other_words(corpora: Corpora) -> Iterator[Statement]:
+    return other_words(corpora.prepared)
 
 
 # The order is that in which a person corrects a corpus.
@@ -329,4 +338,5 @@ CORPUS_CHECKS = (
     Check("duplicates", _duplicates),
     Check("other-scheme", _other_scheme),
     Check("few-vectors", _few_vectors),
+    Check("other-words", _other_words),
 )

@@ -232,6 +232,13 @@ def test_the_remedy_for_vectors_is_what_they_show(tmp_path: Path) -> None:
     first = [vectors(tmp_path, "a", "ada", "rome", "oslo"), "embeddings.max_vectors=1"]
     (finding,) = found(tmp_path, *first, train=train, dev=dev)
     assert finding.remedy.startswith("Read more of them (embeddings.max_vectors), or use other")
+    # They look the same as those of the vectors.
+    train = [["A\u030ase\tB-PER", "O\u0308st\tO", "Go\u0308ran\tO"]] * 20
+    words = [vectors(tmp_path, "Åse", "Öst", "Göran")]
+    (finding,) = (
+        each for each in found(tmp_path, *words, train=train, dev=dev) if each.name == "few-vectors"
+    )
+    assert finding.remedy.startswith("Bring the corpus into Unicode's composed form (NFC)")
 
 
 @pytest.mark.parametrize("lowercase", ["true", "false"])
