@@ -12,7 +12,7 @@ from tagkit.models.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.training.setup import Prepared
-from tagkit.training.unknown_units import UnknownUnits, unknown_units
+from tagkit.training.unknown_units import UnknownUnits, unknown_units, words_without_blanks
 from tagkit.wording import (
     Message,
     Setting,
@@ -106,6 +106,13 @@ def _unit_lines(prepared: Prepared, unknown: Mapping[str, UnknownUnits]) -> Iter
     unit = UNIT_KINDS[config.data.unit].name
     known = plural(len(prepared.vocabulary.words), unit)
     yield f"       {known} known, the end of a line among them"
+    if stretches := words_without_blanks(prepared):
+        text = (
+            f"warning: {share_text(stretches)} of the words are stretches of scripts without "
+            "blanks between words, such as whole lines of Chinese. Let units be characters ("
+        )
+        yield with_flags(Message(text, Setting("data.unit", "character"), ")."))
+        return
     many = [
         f"{share_text(found.share)} of {name}'s"
         for name, found in unknown.items()

@@ -2,13 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_stream import UnitStream, places_of
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.text.records import Sentence
+from tagkit.text.tokenizer import lacks_blanks
 from tagkit.text.units import END
 from tagkit.training.setup import Prepared
+
+_LONGEST = 6  # letters of a word of a script without blanks
+_MANY = 0.3  # of the words, above which they are none
+_LINES = 300  # that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,20 @@ def unknown_units(prepared: Prepared) -> dict[str, UnknownUnits]:
         for name, split in others.items()
         if split is not None
     }
+
+
+def words_without_blanks(prepared: Prepared) -> float:
+    """Share of train's words that are long stretches of scripts without blanks, if large, or 0.
+
+    Such a word is a clause or a line, and a model of them can repeat those of train alone.
+    """
+    if prepared.config.data.unit != "word":
+        return 0
+    lines = islice(prepared.corpus.train.sentences, _LINES)
+    words = [word for line in lines for word in line.words]
+    # Words of these scripts that are segmented have one or two letters, and seldom over four.
+    share = sum(len(word) > _LONGEST and lacks_blanks(word) for word in words) / len(words)
+    return share if share > _MANY else 0
 
 
 def _unknown_words(sentences: Iterable[Sentence], known: frozenset[str]) -> int:

@@ -95,6 +95,31 @@ def test_what_would_help_against_unknown_units_is_named(
     assert f"warning: {warning}" in lines
 
 
+@pytest.mark.parametrize(
+    ("line", "options", "share"),
+    [
+        ("这家餐厅的菜很好吃。 abc", [], "50 %"),
+        ("这家餐厅的菜很好吃。", [], "100 %"),
+        ("这家餐厅的菜很好吃。", ["data.unit=character"], ""),
+        ("这 家 餐厅 的 菜 很 好吃 。", [], ""),
+        ("Rindfleischetikettierung überwachen", [], ""),
+    ],
+)
+def test_text_without_blanks_is_said_to_have_no_words(
+    tmp_path: Path, line: str, options: list[str], share: str
+) -> None:
+    import torch
+
+    config = language_config(tmp_path, f"{line}\n", *options)
+    Path(config.data.train_file).write_text(f"{line}\n" * 3, encoding="utf-8")
+    prepared = prepare(config, torch.device("cpu"))
+    lines = [*start_lines(prepared, prepared.task.describe(prepared.config), 1, 1)]
+    assert [line for line in lines if line.startswith("warning: ")] == [
+        f"warning: {share} of the words are stretches of scripts without blanks between words, "
+        "such as whole lines of Chinese. Let units be characters (data.unit=character)."
+    ] * bool(share)
+
+
 def test_the_header_says_how_much_of_test_is_unknown(tmp_path: Path) -> None:
     import torch
 
