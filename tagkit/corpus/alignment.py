@@ -6,6 +6,7 @@ these are taken.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,9 +18,11 @@ from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.span_cuts import divides_any
 from tagkit.text.tokenizer import TOKENIZERS
-from tagkit.wording import Message, Setting, quoted, shown_name
+from tagkit.wording import Message, Setting, plural, quoted, shown_name
 
 Place = tuple[int, int]
+
+_MOST_SETTLED = 10  # spans that were made to fit, each of which is noted
 
 _KEEP_ONE = "Keep one of each two"
 _CORRECT = Message(
@@ -69,6 +72,7 @@ def to_sentences(
     """
     errors: list[FormatError] = []
     some_overlap = some_are_misaligned = False
+    settled: Counter[str] = Counter()  # by file
     for item in items:
         if isinstance(item, Sentence):
             yield item
@@ -90,9 +94,14 @@ def to_sentences(
         some_overlap |= bool(overlapping)
         some_are_misaligned |= bool(fitted.errors)
         for problem in fitted.settled:
-            reading.note(str(problem))
+            settled[problem.source] += 1
+            if settled.total() <= _MOST_SETTLED:
+                reading.note(str(problem))
         number = new_document() if numbered else None
         yield from _cut(item, places, flat, fitted.spans, number)
+    if (rest := settled.total() - _MOST_SETTLED) > 0:
+        where = f"{next(iter(settled))}: " if len(settled) == 1 else ""
+        reading.note(f"{where}{plural(rest, 'more span')} made to fit tokens, or dropped")
     if not errors:
         return
     # All at once, so that a corpus can be corrected in one pass.

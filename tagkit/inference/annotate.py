@@ -101,6 +101,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         confidence=options.confidence,
         top=bool(options.top),
         several=bool(data.tag_columns),
+        classes=sorted(predictor.classes()),
     )
     if options.coverage is not None:
         require_sets(predictor, options.coverage)

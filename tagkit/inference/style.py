@@ -1,6 +1,6 @@
 """How predictions are written: which formats can hold them, and what goes where in these."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -11,10 +11,10 @@ from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
 from tagkit.corpus.formats.conllu import KEY
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.formats.table import Format, by_ending, targets
+from tagkit.corpus.formats.table import FORMATS, Format, by_ending, targets
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Extra, LabelScore, TaggedText
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, quoted
 
 COLUMNS, JSONL, AUTO = "columns", "jsonl", "auto"
 SHOW = "show"  # for people, not for programs
@@ -121,7 +121,12 @@ def selected(answer: TaggedText, style: Style) -> list[LabelScore]:
 
 
 def formats_for(
-    gives: LabelKinds, *, spans: bool, probabilities: bool, several: bool = False
+    gives: LabelKinds,
+    *,
+    spans: bool,
+    probabilities: bool,
+    several: bool = False,
+    classes: Iterable[str] = (),
 ) -> list[str]:
     """Names of the formats that can hold what a model predicts.
 
@@ -130,6 +135,7 @@ def formats_for(
         spans: whether its tags mean spans.
         probabilities: whether those of labels are to be written too.
         several: whether it predicts several tag columns, for which records have no place.
+        classes: names of its classes.
     """
     rows = (row for row in targets().values() if row.name not in RENDERED)
     # CoNLL-U has no line for a text without tags.
@@ -141,6 +147,7 @@ def formats_for(
         or (
             not several
             and _holds(row, gives, spans=spans)
+            and (row.holds_class is None or all(map(row.holds_class, classes)))
             and (row.has_named_columns or not probabilities)
         )
     ]
@@ -159,6 +166,7 @@ def other_ending(style: Style, output: str, written: str) -> Message | None:
         spans=style.spans,
         probabilities=style.confidence or style.top > 0,
         several=len(style.columns) > 1,
+        classes=style.classes,
     )
     if not (style.gives.tags or style.gives.classes):  # prefixes are continued
         fitting = [COLUMNS, JSONL]
@@ -181,18 +189,30 @@ def _holds(row: Format, gives: LabelKinds, *, spans: bool) -> bool:
 
 
 def require_format(
-    name: str, gives: LabelKinds, *, spans: bool, confidence: bool, top: bool, several: bool
+    name: str,
+    gives: LabelKinds,
+    *,
+    spans: bool,
+    confidence: bool,
+    top: bool,
+    several: bool,
+    classes: Sequence[str] = (),
 ) -> None:
     """Make sure that a format can hold what a model predicts.
 
     Raises:
         DataError: it cannot; the message names those that can.
     """
-    fitting = formats_for(gives, spans=spans, probabilities=confidence or top, several=several)
+    fitting = formats_for(
+        gives, spans=spans, probabilities=confidence or top, several=several, classes=classes
+    )
     if name in (AUTO, SHOW, *fitting):
         return
+    holds_class = FORMATS[name].holds_class if name in FORMATS else None
     if several:
         problem = Message("this model predicts several tag columns")
+    elif holds_class and (others := [each for each in classes if not holds_class(each)]):
+        problem = Message(f"{name} cannot hold the class {quoted(others[0])} of this model")
     elif name in formats_for(gives, spans=spans, probabilities=False):
         option = Setting("confidence", True) if confidence else Setting("top")
         problem = Message(f"{name} has no place for the probabilities of ", option)

@@ -62,6 +62,15 @@ def test_a_span_inside_a_token_is_settled_as_the_option_says_and_listed(
     ]
 
 
+def test_of_many_spans_that_are_made_to_fit_ten_are_listed_and_the_others_counted() -> None:
+    notes: list[str] = []
+    items = [document(TEXT, (1, 8, "X"))] * 13
+    reading = Reading(DataConfig(on_misaligned="expand"), note=notes.append)
+    assert len(list(to_sentences(items, reading))) == 13
+    assert len(notes) == 11
+    assert notes[-1] == "a.ann: 3 more spans made to fit tokens, or dropped"
+
+
 def test_every_misaligned_span_is_listed_by_default() -> None:
     with pytest.raises(SpanErrors) as caught:
         tagged(document(TEXT, (1, 3, "X"), (4, 8, "X"), (9, 11, "Y")))

@@ -1,5 +1,7 @@
 """Which formats hold what a model predicts, and which column of CoNLL-U it fills."""
 
+from typing import Any
+
 import pytest
 from kinds import BOTH, CLASSES, TAGS
 
@@ -37,6 +39,14 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
         require_format(name, gives, spans=spans, confidence=probabilities, top=False, several=False)
 
 
+def test_a_format_of_some_classes_alone_is_offered_where_the_model_has_no_other() -> None:
+    for name, own, other in (("trec", "NUM:dist", "NUM"), ("trees", "4", "positive")):
+        for classes, is_offered in (([own], True), ([own, other], False)):
+            found = formats_for(CLASSES, spans=False, probabilities=False, classes=classes)
+            assert (name in found) == is_offered
+            assert "fasttext" in found
+
+
 @pytest.mark.parametrize(
     ("name", "gives", "options", "problem"),
     [
@@ -45,6 +55,9 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
         ("brat", TAGS, {}, "this model predicts plain labels, which are no spans: "),
         ("brat", BOTH, {"spans": True}, "this model tags and classifies: "),
         ("slash", CLASSES, {}, "this model classifies: "),
+        ("trec", CLASSES, {"classes": ("NUM:dist", "HUM")},
+         "trec cannot hold the class 'HUM' of this model: expected output_format=columns, "),
+        ("trees", CLASSES, {"classes": ("0", "4", "5")}, "trees cannot hold the class '5' of "),
         ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top: "),
         ("brat", TAGS, {"spans": True, "confidence": True},
          "brat has no place for the probabilities of confidence=True: expected "
@@ -55,9 +68,9 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
     ],
 )  # fmt: skip
 def test_a_format_that_cannot_hold_the_answer_is_refused_with_those_that_can(
-    name: str, gives: LabelKinds, options: dict[str, bool], problem: str
+    name: str, gives: LabelKinds, options: dict[str, Any], problem: str
 ) -> None:
-    given = {"spans": False, "confidence": False, "top": False, "several": False, **options}
+    given = {"spans": False, "confidence": False, "top": False, "several": False} | options
     with pytest.raises(DataError) as caught:
         require_format(name, gives, **given)
     assert str(caught.value).startswith(problem)

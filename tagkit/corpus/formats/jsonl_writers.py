@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from tagkit.corpus.formats.jsonl import reads_alike
-from tagkit.corpus.formats.jsonl_keys import OWN_KEYS
+from tagkit.corpus.formats.jsonl_keys import OWN_KEYS, has_other_classes, kind_of
 from tagkit.corpus.formats.options import Item, silent
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.storage import replace_lone_surrogates
@@ -137,11 +137,12 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_passed_over(key: str, value: Any, record: dict[str, Any]) -> bool:
-    """Whether a record with one more key is read as it is without."""
+    """Whether a record with one more key is read as it is without, and not refused for it."""
     if key in record:
         return False
     plain = json.loads(to_json(record))
-    return reads_alike(plain, {**plain, key: value})
+    whole = {**plain, key: value}
+    return reads_alike(plain, whole) and not has_other_classes(whole, kind_of(whole))
 
 
 def _classes(item: Item, format: str) -> dict[str, Any]:

@@ -36,8 +36,8 @@ from tagkit.corpus.formats.pieces import Piece, Writing
 from tagkit.corpus.formats.raw_text import read_text_lines, write_text_lines
 from tagkit.corpus.formats.slash import looks_like_slash, read_slash, write_slash
 from tagkit.corpus.formats.source import Source, unpacked_name
-from tagkit.corpus.formats.trec import looks_like_trec, read_trec, write_trec
-from tagkit.corpus.formats.trees import looks_like_trees, read_trees, write_trees
+from tagkit.corpus.formats.trec import is_trec_class, looks_like_trec, read_trec, write_trec
+from tagkit.corpus.formats.trees import is_tree_class, looks_like_trees, read_trees, write_trees
 from tagkit.errors import DataError
 from tagkit.wording import Message, Setting, shown_name
 
@@ -88,6 +88,7 @@ class Format:
         is_ordered: whether its records are in the corpus's order, and not in that of their labels
             or of the names of files.
         family: a name in options that stands for several formats, whichever fits; empty for none.
+        holds_class: whether it can hold a class of this name; None if it can hold all.
         options: those of [data] that have an effect on corpora of this format alone.
     """
 
@@ -107,6 +108,7 @@ class Format:
     may_lack_classes: bool = False
     is_ordered: bool = True
     family: str = ""
+    holds_class: Callable[[str], bool] | None = None
     options: tuple[str, ...] = ()
 
     def records(self, source: Source, reading: Reading) -> Records:
@@ -147,7 +149,7 @@ _ALL = (
     Format("trees", "labelled trees of the Stanford Sentiment Treebank", "classes", read_trees,
            write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets",
                 by_line=True),
-           has_classes=True, options=("tree_labels", "tree_phrases")),
+           has_classes=True, holds_class=is_tree_class, options=("tree_labels", "tree_phrases")),
     Format("fasttext", "__label__x and a text a line", "classes", read_fasttext, write_fasttext,
            (".ft", ".fasttext"), Look(looks_like_fasttext, "every line begins with __label__",
                 by_line=True),
@@ -155,7 +157,7 @@ _ALL = (
     Format("trec", "COARSE:fine and a question a line", "classes", read_trec, write_trec,
            (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True,
                 by_line=True),
-           has_classes=True, options=("label_level",)),
+           has_classes=True, holds_class=is_trec_class, options=("label_level",)),
     Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, (),
            Look(looks_like_slash, "every word has a tag after a slash", like_prose=True,
                 by_line=True)),

@@ -62,9 +62,14 @@ def _line(item: Document) -> str:
         raise cannot_hold(
             item, "trec", f"a label without its fine class ({quoted(label)}; see data.label_level)"
         )
-    if not _LABEL.fullmatch(label):
+    if not is_trec_class(label):
         raise cannot_hold(item, "trec", f"a label that is not COARSE:fine ({quoted(label)})")
     return f"{label} {item.text}"
+
+
+def is_trec_class(label: str) -> bool:
+    """Whether a class is written as TREC's are, with its fine class: NUM:dist."""
+    return _LABEL.fullmatch(label) is not None
 
 
 def looks_like_trec(lines: Sequence[str]) -> bool:

@@ -127,6 +127,11 @@ def _unescaped(escape: re.Match[str]) -> str:
     return _PLAIN[escape[0]]
 
 
+def is_tree_class(label: str) -> bool:
+    """Whether a class can stand at the root of a tree."""
+    return label in _CLASSES
+
+
 def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A flat tree a document: its class at the root, the neutral one at each word."""
     return one_file(_line(item, writing) for item in noting_spans(items, "trees", writing))
@@ -134,7 +139,7 @@ def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
 
 def _line(item: Document, writing: Writing) -> str:
     label = require_label(item, "trees")
-    if label not in _CLASSES:
+    if not is_tree_class(label):
         raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({quoted(label)})")
     require_line(item, item.text, "trees")
     # Reading joins words by single blanks, so any other white space would not come back.

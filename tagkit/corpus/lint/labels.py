@@ -112,8 +112,8 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
         yield Finding(severity, "one-label", read.path, message)
     elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
         message = (
-            f"{len(counts):,} distinct labels in {counts.total():,}: are they those of a column "
-            "that holds no labels?"
+            f"{len(counts):,} distinct labels of {counts.total():,} examples: are they those of a "
+            "column that holds no labels?"
         )
         yield Finding("warning", "many-labels", read.path, message)
 

@@ -15,6 +15,7 @@ from tagkit.corpus.formats.json_records import RecordTexts
 from tagkit.corpus.formats.jsonl import read_jsonl
 from tagkit.corpus.formats.jsonl_keys import OWN_KEYS, kind_of_lines
 from tagkit.corpus.formats.jsonl_writers import (
+    with_extra,
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
@@ -629,3 +630,17 @@ def test_keys_of_spans_and_tokens_that_are_left_out_are_said_where_all_is_wanted
     read(path, read_jsonl, note=notes.append, with_extra=True, all_features=True)
     said = "keys that are left out of spans: kb_id, score; of tokens: ws"
     assert notes == [f"{path}: {said}"]
+
+
+def test_a_value_for_which_the_record_would_be_refused_is_left_out_aloud() -> None:
+    notes: list[str] = []
+    record = {"text": "Good.", "label": "DESC"}
+    extra = (("labels", ["HUM"]), ("category", "c"), ("id", 7))
+    found = with_extra(record, extra, notes.append)
+    assert found == {"id": 7, **record, "category": "c"}
+    assert notes == [
+        "JSON Lines have no place for the values of 'labels', which would be read as text or "
+        "annotation: they are left out"
+    ]
+    # The same classes under both names are no contradiction.
+    assert "labels" in with_extra(record, (("labels", ["DESC"]),))
