@@ -122,7 +122,11 @@ def _vocabulary_lines(bundle: "Bundle") -> Iterator[str]:
         yield f"units       {units_text(vocabulary.units)}"
     if vocabulary.contextual:
         paths = listed([shown_name(part.path) for part in vocabulary.contextual])
-        further = "" if bundle.config.embeddings.freeze_contextual else ", trained further"
+        facts = bundle.metadata.get("contextual")
+        is_further = isinstance(facts, list) and any(
+            isinstance(each, dict) and each.get("trained_further") is True for each in facts
+        )
+        further = ", trained further" if is_further else ""
         yield f"contextual  states of the language models {paths}{further}"
 
 

@@ -13,13 +13,14 @@ from program import Program
 from runs import StopAt, digests
 from small_runs import TASKS, of_task
 
+from tagkit.cli.reports import info_lines
 from tagkit.config import Config, with_options
 from tagkit.errors import ConfigError, Interrupted
 from tagkit.features.contextual import ContextualUnits
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.contextual import TrainedReader
@@ -161,6 +162,10 @@ def test_language_models_that_no_epoch_trains_are_not_said_to_be_trained_further
 ) -> None:
     run = prepared(settings(tmp_path, FURTHER, "train.unfreeze=2", f"train.max_epochs={epochs}"))
     assert [each.get("trained_further") for each in facts_of(run)["contextual"]] == further
+    metadata = {**facts_of(run), "epoch": 1}
+    bundle = Bundle(run.model, run.vocabulary, run.config, metadata)
+    (told,) = (line for line in info_lines("m", bundle) if line.startswith("contextual"))
+    assert told.endswith(", trained further") == (further == [True, True])
 
 
 def predictor_of(run: Prepared) -> Predictor:
