@@ -57,13 +57,17 @@ def _is_quoted(lines: Sequence[str]) -> bool:
     """Whether these rows of a TSV file seem to have quotes around some of their cells."""
     lines = lines[:_LOOKED_AT]
     open_rows = 0  # which begin a quote that they do not end, as a cell with a line end does
+    with_comma, quoted_cells = 0, 0
     for line in lines:
         cells = line.removesuffix("\r").split("\t")
         if any(_is_doubled(cell) for cell in cells):
             return True
         open_rows += any(cell.startswith('"') and cell.count('"') % 2 for cell in cells)
-    # Of texts a few begin with a quote that a later one ends.
-    return open_rows > 1 and 10 * open_rows > len(lines)
+        lists = [cell for cell in cells if "," in cell]
+        with_comma += len(lists)
+        quoted_cells += sum(len(cell) > 2 and cell[0] == cell[-1] == '"' for cell in lists)
+    # Excel quotes each cell with a comma. Of texts a few begin with a quote that a later one ends.
+    return (with_comma == quoted_cells > 2) or (open_rows > 1 and 10 * open_rows > len(lines))
 
 
 def _is_doubled(cell: str) -> bool:

@@ -60,6 +60,8 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
         text = reading.text_of(str(file))
         if text is not None:
             name = Path(unpacked_name(file.name)).stem
+            # The end of the file's last line is none of the text's: TSV could not hold it.
+            text = text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
             yield Document(text, labels=(folder.name,), name=name, source=str(file))
 
 
@@ -127,7 +129,7 @@ def _shared_end(names: Sequence[str]) -> str:
 
 
 def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
-    """A file a text, in the folder of its class."""
+    """A file a text, in the folder of its class; its last line has an end, as all lines do."""
     taken: set[tuple[str, str]] = set()
     for number, item in enumerate(noting_spans(items, "folder", writing), 1):
         label = require_label(item, "folder")
@@ -141,7 +143,9 @@ def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]
             name += "-"
         taken.add((label, name.casefold()))
         note_changed_name(item, name, "folder", writing)
-        yield Piece(f"{label}/{name}.txt", item.text)
+        # What reading takes away.
+        end = "\r\n" if item.text.endswith("\r") else "\n"
+        yield Piece(f"{label}/{name}.txt", f"{item.text}{end}")
 
 
 def _file_name(name: str, number: int) -> str:

@@ -352,6 +352,9 @@ def test_what_is_wrong_with_a_row_names_the_separator_of_the_file(tmp_path: Path
         (['x\t"a', 'b"', 'y\t"c', 'd"', *["y\tYes."] * 9], True),
         (['x\t"a', 'b"', 'y\t"c', 'd"', *["y\tYes."] * 99], False),
         (['x\t"No" and "yes"', 'y\t"No."', 'x\t""', 'y\tA 5" pipe'] * 9, False),
+        (['x\t"Good, and cheap."', "y\tBad."] * 3, True),
+        (['x\t"Good, and cheap."', "y\tBad, and dear."] * 3, False),
+        (['x\t"Good, and cheap."', "y\tBad."] * 2, False),
     ],
 )
 def test_tsv_that_seems_to_be_quoted_is_told_so_once(

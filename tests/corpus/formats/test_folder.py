@@ -31,7 +31,7 @@ def refused(folder: Path, files: dict[str, bytes]) -> str:
     return str(caught.value).replace(str(folder), "in")
 
 
-def test_each_file_in_a_folder_of_a_class_is_a_text_as_it_stands(tmp_path: Path) -> None:
+def test_each_file_in_a_folder_of_a_class_is_a_text_but_for_the_end_of_its_last_line(tmp_path: Path) -> None:
     fill(tmp_path, {
         "pos/b.txt": b" a\r\nb\n\n", "pos/a.x.txt": b"\xef\xbb\xbfc\rd", "pos/.hidden": b"x",
         "neg/1.txt.gz": gzip.compress(b"e\n"), "neg/0": b"f", ".git/config": b"x",
@@ -39,9 +39,9 @@ def test_each_file_in_a_folder_of_a_class_is_a_text_as_it_stands(tmp_path: Path)
     found = read(tmp_path, read_folder)
     assert found == [
         Document("f", labels=("neg",)),
-        Document("e\n", labels=("neg",)),
+        Document("e", labels=("neg",)),
         Document("c\rd", labels=("pos",)),
-        Document(" a\r\nb\n\n", labels=("pos",)),
+        Document(" a\r\nb\n", labels=("pos",)),
     ]
     assert [item.name for item in found] == ["0", "1", "a.x", "b"]  # type: ignore[union-attr]
     names = ["neg/0", "neg/1.txt.gz", "pos/a.x.txt", "pos/b.txt"]
