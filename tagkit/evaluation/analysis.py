@@ -187,11 +187,12 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
     settings = {"measures": Setting("measures"), "errors": Setting("errors")}
     of_spans = [setting for name, setting in settings.items() if name in names]
     if tags is None:
+        for_tags = [(setting, "spans") for setting in of_spans]
         if "slices" in names:
-            of_spans.append(Setting("slices"))
-        if of_spans:
-            raise DataError(Message("the corpus holds classes of texts: ", of_spans[0],
-                                    " is for tags"))  # fmt: skip
+            for_tags.append((Setting("slices"), "tags"))
+        for setting, kind in for_tags:
+            because = "the corpus holds classes of texts: "
+            raise DataError(Message(because, setting, f" is for {kind}"))
         return
     name, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
     if is_plain and of_spans:

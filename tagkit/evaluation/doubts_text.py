@@ -24,9 +24,12 @@ def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[st
     """
     room = width or _WIDTH
     repeats = f", {audit.repeats} times" if audit.repeats > 1 else ""
+    agreement = f"{audit.measure} {audit.agreement:.4f}"
+    if audit.measure == "mean":
+        agreement = f"{audit.agreement:.4f}, the mean of all that is learnt"
     yield (
         f"{plural(audit.folds, 'fold')} by {audit.folds_by}{repeats}: models agree with gold at "
-        f"{audit.measure} {audit.agreement:.4f}"
+        f"{agreement}"
     )
     contradicted = sum(map(bool, audit.contradicted))
     yield (

@@ -31,7 +31,7 @@ from tagkit.inference.evaluate_sets import fit_sets
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.calibration import ModelCalibration, set_temperatures
+from tagkit.models.calibration import CLASSES, ModelCalibration, set_temperatures
 from tagkit.models.calibration_store import store_calibration
 from tagkit.models.model_folder import find_bundle
 from tagkit.nn.heads.temperature import UNCALIBRATED
@@ -199,9 +199,12 @@ def fit_temperatures(
             f"{split.path}: expected the labels that the model predicts; {problem}, so that "
             "probabilities cannot be fitted"
         )
-    can_be_fitted = np.array([_is_mixed(before[name]) for name in names])
-    for name in (name for name in names if not _is_mixed(before[name])):
-        note(_not_fitted(split.path, name, before[name]))
+    # Of several classes each one is judged, also those that are not predicted.
+    several = {CLASSES} if predictor.config.head.several_classes else set()
+    can_be_fitted = np.array([_has_a_best(before[name], several=name in several) for name in names])
+    for name, is_mixed in zip(names, can_be_fitted, strict=True):
+        if not is_mixed:
+            note(_not_fitted(split.path, name, before[name], several=name in several))
     # The same file again loses nothing.
     is_again = earlier is not None and earlier.fitted_on.get("sha256") == split.digest
     if earlier and not is_again and not can_be_fitted.any():
@@ -227,13 +230,20 @@ def fit_temperatures(
     )
 
 
-def _is_mixed(judged: Judged) -> bool:
-    """Whether some predictions are right and others wrong; else no temperature is the best."""
-    return bool(judged.correct.any() and not judged.correct.all())
+def _has_a_best(judged: Judged, *, several: bool) -> bool:
+    """Whether some decisions are right and others wrong; else no temperature is the best."""
+    right = _right(judged, several=several)
+    return bool(right.any() and not right.all())
 
 
-def _not_fitted(path: str, head: str, judged: Judged) -> str:
-    kind = "right" if judged.correct.all() else "wrong"
+def _right(judged: Judged, *, several: bool) -> npt.NDArray[np.bool_]:
+    """Which decisions are right: (predictions,)."""
+    # A temperature divides what a probability of 0.5 leaves at 0, whatever the threshold.
+    return (judged.probabilities > 0.5) == judged.correct if several else judged.correct
+
+
+def _not_fitted(path: str, head: str, judged: Judged, *, several: bool) -> str:
+    kind = "right" if _right(judged, several=several).all() else "wrong"
     found = f"all {len(judged):,} {judged.name} are {kind}" if len(judged) else "found none"
     return (
         f"{path}: the probabilities of {head} stay as they are: expected predictions that are "

@@ -337,3 +337,23 @@ def test_where_there_are_no_sets_the_reason_is_given(
         "tags: no sets, from 6 answers: the right one is among the 100 most probable in "
         f"{sets['found']} of them; more answers, or a better model, would give some"
     )
+
+
+def test_several_classes_that_are_all_decided_rightly_keep_their_temperature(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    path, model = tmp_path / "texts.jsonl", tmp_path / "model"
+    texts = {"a b": ["u", "v"], "c d": [], "e f": ["u"], "g h": ["w"]}
+    records = [{"text": text, "labels": labels} for text, labels in texts.items()] * 8
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records), "utf-8")
+    run = ("train", "--task", "classify", "--train", path, "--dev", path, "-o", model, "--quiet",
+           "--set", "encoder.hidden=8", "--set", "train.max_epochs=4")  # fmt: skip
+    assert tagkit(*run).code == 0
+    assert "classes right 1.0000 of 32 texts" in tagkit("eval", model, path).out
+    ended = tagkit("calibrate", model, path)
+    assert ended.out.startswith("classes: temperature 1.000, not fitted to these 96 classes\n")
+    assert "all 96 classes are right\n" in ended.err
+    # One text with another gold class, and there is a best temperature.
+    records[0]["labels"] = ["u"]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records), "utf-8")
+    assert "fitted to 96 classes" in tagkit("calibrate", model, path).out

@@ -164,7 +164,7 @@ def test_eval_refuses_an_analysis_without_a_meaning(
     assert ended.err.endswith("--train is for --slices or --html, with one system\n")
     ended = tagkit("eval", intents / "model", intents / "test.tsv", "--measures")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.endswith("the corpus holds classes of texts: --measures is for tags\n")
+    assert ended.err.endswith("the corpus holds classes of texts: --measures is for spans\n")
 
 
 def test_eval_compares_several_systems_whatever_their_files_look_like(

@@ -96,7 +96,8 @@ def test_analyses_without_a_meaning_are_refused() -> None:
         tagkit.analyse([PLAIN], [PLAIN], analyses=["slices"])
     text = Document("To Rome.", labels=("travel",))
     for name in ("measures", "errors", "slices"):
-        expected = f"^the corpus holds classes of texts: {name} is for tags$"
+        kind = "tags" if name == "slices" else "spans"
+        expected = f"^the corpus holds classes of texts: {name} is for {kind}$"
         with pytest.raises(DataError, match=expected):
             tagkit.analyse([text], [text], analyses=[name])
     assert list(tagkit.analyse([text], [text]).to_dict()) == ["interval"]

@@ -39,6 +39,11 @@ def test_as_many_are_shown_as_were_asked_for() -> None:
     assert len(list(audit_lines(replace(AUDIT, doubts=()), 5))) == 2
 
 
+def test_agreement_of_tags_and_classes_is_called_a_mean() -> None:
+    first = next(audit_lines(replace(AUDIT, measure="mean"), 1))
+    assert first.endswith("models agree with gold at 0.8765, the mean of all that is learnt")
+
+
 def test_long_names_words_and_texts_fit_the_width() -> None:
     words = tuple(f"word-of-some-length-{number}" for number in range(30))
     span = replace(SPAN, words=words, gold=((9, 12, "L" * 50),), predicted=())

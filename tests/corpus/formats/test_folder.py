@@ -31,7 +31,9 @@ def refused(folder: Path, files: dict[str, bytes]) -> str:
     return str(caught.value).replace(str(folder), "in")
 
 
-def test_each_file_in_a_folder_of_a_class_is_a_text_but_for_the_end_of_its_last_line(tmp_path: Path) -> None:
+def test_each_file_in_a_folder_of_a_class_is_a_text_but_for_the_end_of_its_last_line(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, {
         "pos/b.txt": b" a\r\nb\n\n", "pos/a.x.txt": b"\xef\xbb\xbfc\rd", "pos/.hidden": b"x",
         "neg/1.txt.gz": gzip.compress(b"e\n"), "neg/0": b"f", ".git/config": b"x",
