@@ -114,7 +114,11 @@ class SetCalibration(Record):
                         f"{needed:,} sentences or texts, found one of {self.count:,}: "
                         "calibrate the model with more")
             )  # fmt: skip
-        lower = f"expected at most {self.most:g}" if self.thresholds else "no coverage is possible"
+        lower = (
+            f"expected a coverage of at most {self.most:g}"
+            if self.thresholds
+            else "no coverage is possible"
+        )
         raise DataError(
             Message(setting, f": only {self.found:,} of {self.count:,} sentences or texts of the "
                     f"calibration corpus have the right answer among the {self.limit} most "

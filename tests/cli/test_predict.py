@@ -317,8 +317,8 @@ def test_a_folder_given_as_a_file_is_refused(tagkit: Program, model: Path) -> No
     Path("folder").mkdir(exist_ok=True)
     ended = tagkit("predict", model, "folder")
     assert ended.err == (
-        "error: folder: expected a folder with seq.in, with .ann files, or with a folder or file "
-        "for each class, found none of these\n"
+        "error: folder: expected a folder with seq.in, with .ann files, or with a folder for each "
+        "class or a file for each of several, found none of these\n"
     )
 
 

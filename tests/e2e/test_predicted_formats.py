@@ -9,6 +9,7 @@ import pytest
 import tiny
 from kinds import BOTH, CLASSES, TAGS
 from program import SMALL, Program
+from small_runs import of_task
 
 from tagkit.config import DataConfig
 from tagkit.config.values import Scheme
@@ -296,3 +297,25 @@ def test_treebanks_differ_in_the_predicted_column_alone(
                    "--pred-column", column, "--scheme", "labels", "--json")  # fmt: skip
     assert json.loads(ended.out)["accuracy"] == json.loads(ours)["accuracy"]
     assert 0.2 < json.loads(ours)["accuracy"] < 1
+
+
+def test_texts_without_a_likely_class_are_read_again_or_refused(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    config = of_task(tmp_path / "data", "classify", "train.max_epochs=1")
+    train(config)
+    model, test = config.output.dir, config.data.test_file
+    ended = tagkit("predict", model, test, "--threshold", "0.4", "--format", "jsonl-tokens")
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert {tuple(row) for row in rows} <= {("tokens", "label"), ("tokens", "labels")}
+    nothing = tagkit("predict", model, test, "--threshold", "1", "--format", "jsonl-tokens").out
+    assert all(json.loads(line)["labels"] == [] for line in nothing.splitlines())
+    path = tmp_path / "some.jsonl"
+    first = json.loads(nothing.splitlines()[0]) | {"labels": ["greet"]}
+    path.write_text(f"{json.dumps(first)}\n{nothing}", encoding="utf-8")
+    read = read_split(str(path), DataConfig(), LabelKinds(tags=False, classes=True), None)
+    assert [sentence.labels for sentence in read.sentences[:2]] == [("greet",), ()]
+    refused = tagkit("predict", model, test, "--threshold", "1", "--format", "parallel", "-o",
+                     tmp_path / "out")  # fmt: skip
+    assert refused.code == 1
+    assert "parallel cannot hold a text without a class" in refused.err

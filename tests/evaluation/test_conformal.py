@@ -146,7 +146,7 @@ def test_a_coverage_that_the_most_probable_answers_do_not_reach_is_refused() -> 
         calibrated.threshold(0.9)
     assert str(error.value) == (
         "coverage=0.9: only 90 of 100 sentences or texts of the calibration corpus have the right "
-        "answer among the 2 most probable: expected at most 0.89"
+        "answer among the 2 most probable: expected a coverage of at most 0.89"
     )
     with pytest.raises(DataError, match="2 most probable: no coverage is possible"):
         calibrate_sets([nowhere] * 100, 2).threshold(0.9)

@@ -251,8 +251,9 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
     column = reading.column if columns_of_tokens(record) else None
     found = tags_of_tokens(record, column) if found is None else found
     tags: tuple[str, ...] | None = None
-    # Tokens of one class need no tags.
-    if reading.with_tags and not (labels and found is None):
+    # Tokens of one class need no tags, nor those that are known to have none of the classes.
+    is_classified = bool(labels) or class_key(record, "jsonl-tokens") is not None
+    if reading.with_tags and not (is_classified and found is None):
         tags = _strings(found, "tags")
         if len(tags) != len(words):
             raise _Bad(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")

@@ -22,7 +22,9 @@ from tagkit.wording import quoted
 
 def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
-    return one_file(_line(_tokens_record(item), item, writing) for item in _all_readable(items))
+    return one_file(
+        _line(_tokens_record(item, writing), item, writing) for item in _all_readable(items)
+    )
 
 
 def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -43,7 +45,7 @@ def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
         yield item
 
 
-def _tokens_record(item: Sentence) -> dict[str, Any]:
+def _tokens_record(item: Sentence, writing: Writing) -> dict[str, Any]:
     if any("" in column for column in (item.words, item.tags or (), *item.features)):
         raise cannot_hold(item, "jsonl-tokens", "a word, a tag or a feature that is empty")
     record: dict[str, Any] = {"tokens": item.words}
@@ -51,6 +53,9 @@ def _tokens_record(item: Sentence) -> dict[str, Any]:
         record["tags"] = item.tags
     if item.features:
         record["features"] = item.features
+    # A classifier may find no class likely enough; without the key there would be no labels at all.
+    if item.tags is None and not item.labels and (writing.blank_labels or writing.several_classes):
+        record["labels"] = []
     return {**record, **_classes(item, "jsonl-tokens")}
 
 

@@ -117,6 +117,9 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
             writing.note("parallel files have no place for feature columns: they are left out")
         if (item.tags is None, not item.labels) != (first.tags is None, not first.labels):
             raise cannot_hold(item, "parallel", "tags or a class in some sentences alone")
+        if writing.blank_labels and item.tags is None and not item.labels:
+            # Of a model that finds no class likely enough, there would be words alone.
+            raise cannot_hold(item, "parallel", "a text without a class")
         if len(item.labels) > 1:
             raise cannot_hold(item, "parallel", "several classes of one sentence")
         for cell in (*item.words, *(item.tags or ())):

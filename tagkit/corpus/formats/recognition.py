@@ -155,8 +155,8 @@ def _folder(path: Path) -> Recognised:
             "class"
         )
     raise DataError(
-        f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder or file for "
-        "each class, found none of these"
+        f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder for each class "
+        "or a file for each of several, found none of these"
     )
 
 

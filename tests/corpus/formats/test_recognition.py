@@ -557,7 +557,7 @@ def test_a_folder_in_the_folder_of_a_class_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"neg/deep: expected a file with a text, found a folder;"):
         found_as(tmp_path)
     (tmp_path / "pos/1.txt").unlink()  # no longer a folder of texts
-    with pytest.raises(DataError, match="for each class, found none of these"):
+    with pytest.raises(DataError, match="for each of several, found none of these"):
         found_as(tmp_path)
 
 
