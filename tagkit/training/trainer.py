@@ -237,6 +237,8 @@ def train(
             begins = checkpoint is None
             if checkpoint:
                 state.restore(checkpoint)
+                if run.ending():
+                    logged.on_note("the run has ended: it is scored again, and not trained further")
             del checkpoint  # its tensors: as large as all that the run has in memory
             if fits_later and not state.is_fitted:
                 fit(prepared, listener.on_fit)

@@ -603,7 +603,10 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
         assert (ended.code, ended.out) == (0, expected)
     ended = tagkit("predict", intents / "model", "--format", "trec", stdin=b"hello there\n")
     assert ended.code == 1
-    assert "standard input:1: trec cannot hold a label without its fine class ('greet'" in ended.err
+    said = (
+        "error: trec cannot hold the class 'greet' of this model: expected --format columns, jsonl"
+    )
+    assert ended.err.startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -93,3 +93,20 @@ def test_a_run_whose_last_step_was_not_finite_has_no_sound_state_there(
     assert sound is not None
     assert (newest.step, newest.sound) == (8, False)
     assert (sound.step, sound.sound) == (4, True)
+
+
+def test_a_run_that_has_ended_says_so_when_it_is_resumed(tmp_path: Path) -> None:
+    said = "the run has ended: it is scored again, and not trained further"
+    config = settings(tmp_path, "train.max_epochs=1")
+    whole, again = StopAt(), StopAt()
+    trained = train(config, whole)
+    weights = digests(tmp_path)
+    resumed = train(config, again, resume=True)
+    assert (said in whole.notes, said in again.notes) == (False, True)
+    assert (again.count, resumed.best.score) == (0, trained.best.score)
+    assert digests(tmp_path) == weights
+    # With more epochs there is something left to train.
+    further = StopAt()
+    train(settings(tmp_path, "train.max_epochs=2"), further, resume=True)
+    assert said not in further.notes
+    assert further.count > 0
