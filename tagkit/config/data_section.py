@@ -178,10 +178,10 @@ class DataConfig(Section):
     ] = False
     # Changing it changes what the model reads, so it is saved with the model.
     tokenizer: Annotated[
-        Literal["multilingual", "syntok", "blanks"],
+        Literal["multilingual", "syntok", "blanks", "characters"],
         Option(
-            "Tokenizer of raw texts: multilingual; syntok, which does not split text without "
-            "spaces, such as Chinese or Thai; or blanks, which splits at whitespace only.",
+            "Tokenizer of raw texts: multilingual; syntok, for scripts with blanks alone; blanks, "
+            "which splits at these; or characters, for spans that end within words.",
             tasks=LABELS,
         ),
     ] = "multilingual"

@@ -28,7 +28,10 @@ _KEEP_ONE = "Keep one of each two"
 _CORRECT = Message(
     "Correct these spans, or let ",
     Setting("data.on_misaligned"),
-    " (expand, shrink or drop) settle all that do not fall on token edges",
+    " (expand, shrink or drop) settle all that do not fall on token edges; where words are longer "
+    "than names, as in Korean, let tokens be characters (",
+    Setting("data.tokenizer", "characters"),
+    ")",
 )
 
 

@@ -57,6 +57,7 @@ _WITHOUT_BLANKS = regex.compile(rf"{_LETTER}|{_END}")
 _PARTS = regex.compile(rf"(?P<run>{_UNIT}++)|{_END}|{_WIDE}")
 _UNITS = regex.compile(_UNIT)
 _ENDS = regex.compile(_END)
+_CLUSTERS = regex.compile(r"\X")
 _REPEATED = regex.compile(r"(\X)\1*+")
 # Punctuation that belongs to the sentence whose end it follows.
 _CLOSING = frozenset(
@@ -220,10 +221,26 @@ def split_at_blanks(text: str) -> list[list[Token]]:
     return [tokens] if tokens else []
 
 
+def split_into_characters(text: str) -> list[list[Token]]:
+    """The sentences of `split_multilingual`, each grapheme cluster of UAX #29 a token.
+
+    For spans that end within words: Korean names before a particle, Hebrew ones behind a prefix.
+    """
+    return [
+        [
+            Token(found.group(), token.start + found.start(), token.start + found.end())
+            for token in sentence
+            for found in _CLUSTERS.finditer(token.text)
+        ]
+        for sentence in split_multilingual(text)
+    ]
+
+
 TOKENIZERS = {
     "multilingual": split_multilingual,
     "syntok": tokenize,
     "blanks": split_at_blanks,
+    "characters": split_into_characters,
 }
 
 

@@ -132,7 +132,8 @@ def test_overlapping_and_nested_spans_are_refused_with_both_named(
 
 CORRECT = (
     "Correct these spans, or let data.on_misaligned (expand, shrink or drop) settle all that do "
-    "not fall on token edges"
+    "not fall on token edges; where words are longer than names, as in Korean, let tokens be "
+    "characters (data.tokenizer=characters)"
 )
 
 
@@ -235,3 +236,19 @@ def test_a_sentence_is_the_same_behind_a_document(
 def test_plain_labels_are_no_spans() -> None:
     item = to_document(Sentence(("a", "b"), ("DT", "NN")), plain=True)
     assert item.spans is None
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [("그는 서울에서 왔다.", 3, 5), ("הוא בירושלים", 5, 12), ("e\u0301tat", 0, 2)],
+)
+def test_with_characters_as_tokens_a_span_may_end_within_a_word(
+    text: str, start: int, end: int
+) -> None:
+    item = document(text, (start, end, "LOC"))
+    reading = Reading(DataConfig(tokenizer="characters"))
+    (sentence,) = to_sentences([item], reading)
+    assert to_document(sentence, plain=False).spans == item.spans
+    if start:
+        with pytest.raises(SpanErrors):
+            list(to_sentences([item], Reading(DataConfig())))

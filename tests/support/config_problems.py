@@ -32,7 +32,7 @@ def problems(*overrides: str, path: Path | None = None, **flags: Any) -> tuple[s
 
 CHOICES = {
     "task": allowed(Config, "task"),
-    "data.tokenizer": ("multilingual", "syntok", "blanks"),
+    "data.tokenizer": ("multilingual", "syntok", "blanks", "characters"),
     "data.context": ("stream", "line"),
     "data.direction": ("forward", "backward"),
     "data.format": get_args(Format),

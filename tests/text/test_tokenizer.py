@@ -66,9 +66,12 @@ def test_white_space_of_every_kind_separates_tokens_and_is_in_none(name: str, bl
         text = f"{blank}{left}{blank}{blank}{right}{blank}"
         start = 3 + len(left)
         tokens = [token for sentence in TOKENIZERS[name](text) for token in sentence]
-        assert tokens[0] == Token(left, 1, 1 + len(left))
-        assert "".join(token.text for token in tokens[1:]) == right
-        assert (tokens[1].start, tokens[-1].end) == (start, start + len(right))
+        sides = [[each for each in tokens if (each.start < start) == is_left] for is_left in (1, 0)]
+        for side, word, place in zip(sides, (left, right), (1, start), strict=True):
+            assert "".join(token.text for token in side) == word
+            assert (side[0].start, side[-1].end) == (place, place + len(word))
+        if name != "characters":
+            assert len(sides[0]) == 1
 
 
 def words(text: str) -> list[list[str]]:
@@ -170,6 +173,17 @@ SAME_AS_SYNTOK = regex.compile(
     r"\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}。｡！？\u3006\u303c\u30fc\uff70"
     r"।॥۔؟։።፧'\u2019\xad\u200d\U0001f1e6-\U0001f1ff\U000e0020-\U000e007f]*"
 )
+
+
+@given(mixed | planes)
+def test_characters_are_grapheme_clusters_in_the_sentences_of_multilingual(text: str) -> None:
+    found = TOKENIZERS["characters"](text)
+    whole = split_multilingual(text)
+    assert [(each[0].start, each[-1].end) for each in found] == [
+        (each[0].start, each[-1].end) for each in whole
+    ]
+    for sentence in found:
+        assert all(len(regex.findall(r"\X", token.text)) == 1 for token in sentence)
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
