@@ -4,6 +4,7 @@ Where a corpus is read with its spans, no sentence ends within one. Prediction o
 know them: a model may score well on such a corpus, and find none of these spans in the same texts.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tagkit.text.records import Document
@@ -20,9 +21,11 @@ class SpansOverEnds:
 
     def add(self, document: Document, ends: Sequence[int]) -> None:
         """Count a document's spans; sentences would end before the tokens at `ends`."""
-        for span in document.spans or ():
-            self.spans += 1
-            if any(span.start < end < span.end for end in ends):
+        self.spans += len(document.spans or ())
+        ordered = sorted(ends)
+        for span in document.spans or () if ordered else ():
+            after = bisect_right(ordered, span.start)
+            if after < len(ordered) and ordered[after] < span.end:
                 self.over_ends += 1
                 self._first = self._first or span.text
 

@@ -34,16 +34,15 @@ _MONTHS = frozenset(
 )
 # Articles of German, and prepositions with one, none of which ends a clause before a number.
 _BEFORE_ORDINALS = frozenset("der des dem das vom zum zur beim im".split())
-# Of Spanish plurals, such as EE. UU. and FF. AA.
+# Of Spanish plurals, such as EE. UU. and FF. AA.; by itself it may be World War II, and end one.
 _DOUBLED = regex.compile(r"(\p{Lu})\1")
 # Titles and parts of addresses that stand before a name: of Italian, Portuguese, French, Dutch,
-# Polish, Czech and Russian. None is a word of its own in these languages.
+# Polish, Czech and Russian. None is a word in any of the languages here, or a unit: Italian "on."
+# and Dutch "mw." are not among them.
 _BEFORE_NAMES = frozenset(
-    "dott sig dr prof ing avv geom rag arch on sra sr eng exmo mme mlle mgr dhr mevr mw drs ds "
-    "św ks ul nám al им ул пл просп пер гр".split()
+    "dott prof dr avv geom sra sr exmo mme mlle mgr dhr mevr drs św ks ul nám ул пл просп "
+    "пер".split()
 )
-
-
 _NONE = Token("", -1, -1)
 
 
@@ -74,7 +73,8 @@ def _goes_on(text: str, before: Sequence[Token], after: Token) -> bool:
     if _ORDINAL.fullmatch(word):
         article = before[-3].text.lower() if len(before) > 2 else ""
         return after.text in _MONTHS or article in _BEFORE_ORDINALS
-    return bool(_DOUBLED.fullmatch(word)) or word.lower() in _BEFORE_NAMES
+    is_plural = _DOUBLED.fullmatch(word) and _DOUBLED.fullmatch(after.text)
+    return bool(is_plural) or word.lower() in _BEFORE_NAMES
 
 
 def _undivided(text: str) -> frozenset[int]:

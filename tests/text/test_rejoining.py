@@ -46,6 +46,8 @@ def test_words_have_what_belongs_to_them(text: str, expected: str) -> None:
         ("Der 2. Weltkrieg", "Der 2 . Weltkrieg"),
         ("He was 17. Then he left.", "He was 17 .|Then he left ."),
         ("En EE. UU. vive", "En EE . UU . vive"),
+        ("He turned it on. Then", "He turned it on .|Then"),
+        ("It gives 5 MW. Then", "It gives 5 MW .|Then"),
         ("La S.p.A. di Milano", "La S.p . A . di Milano"),
         ("So it is.Then he left.", "So it is .|Then he left ."),
         ("Il Dott. Rossi", "Il Dott . Rossi"),
