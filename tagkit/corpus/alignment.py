@@ -163,8 +163,9 @@ def tokens_of(
         whole: whether its tokens are one sequence, as they are where it has classes.
         ends: gets the places within spans at which a line or a sentence would end without them.
     """
-    ends = [] if ends is None else ends
     whole = whole or bool(document.labels)
+    # Of a text that is one sequence nothing ends before it does.
+    ends = [] if ends is None or whole else ends
     if document.tokens is not None:
         return [list(document.tokens)] if document.tokens else []
     divides = divides_any((span.start, span.end) for span in document.spans or ())
@@ -174,7 +175,7 @@ def tokens_of(
             places = [(token.start + start, token.end + start) for token in found]
             # A tokenizer knows no spans, and may end a sentence after the "St." of "St. Gallen".
             is_within = divides(places[0][0])
-            if is_within and not whole:
+            if is_within:
                 ends.append(places[0][0])
             if sentences and (whole or is_within):
                 sentences[-1] += places

@@ -190,7 +190,8 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
         for_tags = [(setting, "spans") for setting in of_spans]
         if "slices" in names:
             for_tags.append((Setting("slices"), "tags"))
-        for setting, kind in for_tags:
+        if for_tags:
+            setting, kind = for_tags[0]
             because = "the corpus holds classes of texts: "
             raise DataError(Message(because, setting, f" is for {kind}"))
         return

@@ -1,6 +1,6 @@
 """How predictions are written: which formats can hold them, and what goes where in these."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -126,7 +126,7 @@ def formats_for(
     spans: bool,
     probabilities: bool,
     several: bool = False,
-    classes: Iterable[str] = (),
+    classes: Sequence[str] = (),
 ) -> list[str]:
     """Names of the formats that can hold what a model predicts.
 

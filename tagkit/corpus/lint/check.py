@@ -17,7 +17,7 @@ from tagkit.corpus.lint.characters import (
     check_composed,
     check_lengths,
     check_twice_encoded,
-)  # fmt: skip
+)
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
 from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
