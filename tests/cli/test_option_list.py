@@ -28,7 +28,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(width: int) -> N
 def test_a_long_setting_stands_above_its_meaning() -> None:
     lines = list(option_lines(chosen_options("data"), 60))
     assert lines[lines.index('  tokenizer = "multilingual"') + 1] == (
-        "      Tokenizer of raw texts: multilingual; syntok, which"
+        "      Tokenizer of raw texts: multilingual; syntok, for"
     )
 
 

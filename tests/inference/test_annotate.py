@@ -170,7 +170,7 @@ def test_the_options_reach_the_model() -> None:
             CLASSES,
             {"output_format": "conllu"},
             "this model classifies: expected output_format=columns, jsonl, jsonl-tokens, "
-            "jsonl-texts, parallel, trees, fasttext, trec, csv, tsv, folder, html or show, "
+            "jsonl-texts, parallel, fasttext, csv, tsv, folder, html or show, "
             "found conllu$",
         ),
         (CLASSES, {"max_length": 5}, "this model classifies: "),
