@@ -43,7 +43,7 @@ class EmbeddingsConfig(Section):
     normalize_digits: Annotated[
         bool,
         Option(
-            "Read every digit of a word as 0; not of its characters.",
+            "Read every digit (0 to 9) of a word as 0; not of its characters.",
             inherit=True,
             otherwise=False,
             tasks=LABELS,
