@@ -116,6 +116,8 @@ def to_sentences(
         raise SpanErrors(errors, remedy)
     for error in errors:
         reading.on_error(error)
+    if some_are_misaligned:
+        reading.note(_CORRECT)
 
 
 def overlaps(document: Document) -> list[FormatError]:

@@ -252,3 +252,11 @@ def test_with_characters_as_tokens_a_span_may_end_within_a_word(
     if start:
         with pytest.raises(SpanErrors):
             list(to_sentences([item], Reading(DataConfig())))
+
+
+def test_where_every_error_is_reported_what_to_do_is_noted_too() -> None:
+    notes, errors = [], []
+    reading = Reading(DataConfig(), note=notes.append, on_error=errors.append)
+    assert len([*to_sentences([document(TEXT, (1, 3, "X"), (4, 8, "X"))], reading)]) == 1
+    assert len(errors) == 1
+    assert notes == [CORRECT]

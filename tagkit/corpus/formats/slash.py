@@ -60,4 +60,5 @@ def looks_like_slash(lines: Sequence[str]) -> bool:
     # Every one: prose with "and/or" or "km/h" in it has other words as well.
     cells = [cell for line in lines for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
     pairs = [cell.rpartition("/") for cell in cells]
-    return bool(pairs) and all(word and tag for word, _, tag in pairs)
+    # The end of an HTML element is no tag: a page on one line has no blanks.
+    return bool(pairs) and all(word and tag and tag[-1] != ">" for word, _, tag in pairs)

@@ -192,7 +192,7 @@ def _of_reading(read: ReadFile) -> Iterator[Finding]:
             yield Finding("note", "pairs", read.path, Message(said, pairs, " reads them as such"))
     elif not read.counts.number and not read.errors:
         yield Finding("error", "empty", read.path, "holds no sentence")
-    for note in read.notes:
+    for note in dict.fromkeys(read.notes):  # each once, as readers repeat themselves
         yield _of_reader(read.path, note)
 
 

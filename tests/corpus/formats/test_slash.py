@@ -65,5 +65,6 @@ def test_what_it_cannot_hold_is_refused(tmp_path: Path, item: Sentence, what: st
 def test_it_is_told_from_text_and_columns() -> None:
     assert looks_like_slash(["The/DT dog/NN", "", "barks/VBZ"])
     assert not looks_like_slash(["The dog/NN"])
+    assert not looks_like_slash(["<html><body>x</body></html>"])
     assert not looks_like_slash(["and/or", "x"])
     assert not looks_like_slash([])
