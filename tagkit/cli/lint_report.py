@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tagkit.cli.messages import with_flags
+from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
@@ -29,8 +30,8 @@ def check_lines(report: CheckReport) -> Iterator[str]:
         if shown_of[key] <= _MAX_OF_A_KIND:
             yield f"{finding.severity + ':':<8} {_finding_line(finding)}"
     for (file, kind), count in shown_of.items():
-        if count > _MAX_OF_A_KIND:
-            yield f"         {file}: {count - _MAX_OF_A_KIND:,} more of the kind {kind} (--json)"
+        if (more := count - _MAX_OF_A_KIND) > 0:
+            yield f"         {source_name(file)}: {more:,} more of the kind {kind} (--json)"
     if report.findings:
         yield ""
     yield f"verdict: {report.verdict}"
@@ -56,7 +57,7 @@ def repair_lines(file: str, done: Repaired) -> Iterator[str]:
 def _facts_lines(facts: FileFacts) -> Iterator[str]:
     texts = facts.scheme in ("classes", None)  # an example is a text there, not a sentence
     labels = Counter(facts.labels)
-    yield f"{facts.file}"
+    yield source_name(facts.file)
     yield f"  format   {facts.format}"
     yield f"  labels   {facts.scheme_told}"
     yield (
@@ -77,6 +78,6 @@ def _what(facts: FileFacts) -> str:
 def _finding_line(finding: Finding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
     if len(finding.lines) == 1:
-        return f"{finding.file}:{finding.lines[0]}: {with_flags(finding.message)}"
+        return f"{source_name(finding.file)}:{finding.lines[0]}: {with_flags(finding.message)}"
     where = f"; {shown_lines(finding.lines)}" if finding.lines else ""
-    return f"{finding.file}: {with_flags(finding.message)}{where}"
+    return f"{source_name(finding.file)}: {with_flags(finding.message)}{where}"

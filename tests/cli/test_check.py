@@ -42,3 +42,12 @@ def test_what_a_reader_notes_names_the_options_as_they_are_typed(
     said = " ".join(ended.out.split())
     assert "If it names the columns, say so: --label-column Stimmung" in said
     assert "positiv (4), negativ (4)" in tagkit("check", path, "--label-column", "Stimmung").out
+
+
+def test_standard_input_is_named_as_in_other_messages(tagkit: Program) -> None:
+    lines = b"Ada B-PER\nleft O\nsaw I-LOC O\n\n"
+    ended = tagkit("check", "-", "--input-format", "columns", stdin=lines)
+    assert ended.out.startswith("standard input\n  format   columns\n")
+    assert "error:   standard input:3: expected 2 columns as on line 1, found 3" in ended.out
+    found = json.loads(tagkit("check", "-", "--json", stdin=b"Ada B-PER\nleft O\n\n").out)
+    assert found["files"][0]["file"] == "-"  # for programs what the command was given
