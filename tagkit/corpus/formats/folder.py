@@ -30,6 +30,11 @@ _EDGE = re.compile(r"[._-]")
 _LONGEST = 200  # bytes in a name; file systems take 255, and a number or ending may follow
 # Files of any other kind (.py, .md, .bin) are no classes, however many there are.
 _TEXT_ENDINGS = ("", ".txt")
+# A folder with one of these holds data sets or a program, whatever else is in it: no classes.
+_OF_OTHERS = frozenset(
+    ".arrow .conll .conllu .csv .jsonl .json .md .parquet .py .tsv .toml .yaml .yml".split()
+)
+_BINARY = frozenset({".arrow", ".parquet"})
 # Files that are parts of a corpus, rather than its classes.
 _PARTS = {"train", "dev", "test", "valid", "validation", "val", "testa", "testb"}
 
@@ -163,8 +168,10 @@ def looks_like_folder(path: Path) -> bool:
     folders, files = _inside(path)
     if folders:
         found = [_inside(folder) for folder in folders]
-        return all(inner_files and not inner for inner, inner_files in found)
-    if len(files) < 2:
+        # Those of Hugging Face have a folder for each part.
+        texts = (not any(_suffix(file) in _BINARY for file in inner) for _, inner in found)
+        return all(inner_files and not inner for inner, inner_files in found) and all(texts)
+    if len(files) < 2 or any(_suffix(file) in _OF_OTHERS for file in files):
         return False
     return not _PARTS & {*_classes(files)} and _ending(files) in _TEXT_ENDINGS
 
@@ -176,6 +183,10 @@ def nested_folder(path: Path) -> Path | None:
     if not all(files for _, files in found):
         return None
     return next((inner for folders, _ in found for inner in folders), None)
+
+
+def _suffix(file: Path) -> str:
+    return Path(unpacked_name(file.name)).suffix.lower()
 
 
 def _ending(files: Sequence[Path]) -> str:

@@ -278,3 +278,18 @@ def test_any_folder_holds_texts_or_is_a_clear_error(
     except TagkitError as error:
         told = str(error)
     assert not told or str(folder) in told
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a.csv", "b.jsonl", "README.md"), ("a.txt", "b.txt", "c.json"),
+        ("train/data.arrow", "train/state.json", "test/data.arrow"),
+    ],
+)  # fmt: skip
+def test_a_folder_of_data_sets_holds_no_classes(tmp_path: Path, names: tuple[str, ...]) -> None:
+    fill(tmp_path, dict.fromkeys(names, b"x\n"))
+    assert not looks_like_folder(tmp_path)
+    others = {name.replace(".arrow", ".txt").rpartition(".")[0] + ".txt": b"x\n" for name in names}
+    fill(tmp_path / "texts", others)
+    assert looks_like_folder(tmp_path / "texts")

@@ -20,6 +20,7 @@ _NEWDOC = re.compile(r"#\s*newdoc\b")  # the comment that begins a document of C
 # What str.strip takes by itself is more: \x85, \xa0 and \u3000 occur inside tokens of tweets.
 BLANK = " \t\r"
 _PROBABILITY = re.compile(r"[01]\.[0-9]{4}")  # as predictions are written with them
+_ID_OR_VALUE = re.compile(r"[0-9=]")  # in the last cell of a comment: "# id 17", "domain=en"
 # Bounded, as int() of a million digits takes minutes.
 _ID = re.compile(r"[0-9]{1,9}(?:[-.][0-9]{1,9})?")
 # Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has: no value of a
@@ -98,6 +99,8 @@ class Layout:
         tag_key: of the pair in the tag's column whose value is the tag; empty for the whole cell.
         feature_keys: likewise, one for each of `features`; two may be of one column.
         columns: every tag column where several are read, the first of which is `tag`; else empty.
+        comments: whether a line with # and a blank before a sentence is a comment, also where it
+            has as many columns as a token.
     """
 
     width: int
@@ -109,6 +112,7 @@ class Layout:
     tag_key: str = ""
     feature_keys: tuple[str, ...] = ()
     columns: tuple[NamedColumn, ...] = ()
+    comments: bool = False
 
     @property
     def wanted(self) -> tuple[int, ...]:
@@ -304,6 +308,22 @@ def is_docstart(line: str) -> bool:
     if not line.startswith(DOCSTART):
         return False
     return split_line(line, "\t" in line.rstrip(BLANK))[0] == DOCSTART
+
+
+def may_be_comment(line: str) -> bool:
+    """Whether a line begins with # and a blank, as "# id 17" does, and a hashtag does not."""
+    return line.startswith(("# ", "#\t"))
+
+
+def is_comment(line: str, layout: Layout) -> bool:
+    """Whether such a line right before the first token shows that sentences have comments.
+
+    It has other columns than a token, or ends with an id or a value in place of a tag.
+    """
+    if not may_be_comment(line):
+        return False
+    cells = split_line(line, layout.tabs)
+    return len(cells) != layout.width or _ID_OR_VALUE.search(cells[-1]) is not None
 
 
 def begins_document(lines: Sequence[str], layout: Layout) -> bool:

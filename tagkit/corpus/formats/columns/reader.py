@@ -9,12 +9,14 @@ CoNLL-U (universaldependencies.org) is the kind with ten columns that have names
 
 Columns are separated by ASCII blanks and tabs alone: \x85, \xa0 and other Unicode spaces belong to
 their token. A line that begins with # is a comment in CoNLL-U. Elsewhere it is a token when it has
-as many columns as the file (hashtags of tweets), else a comment when it stands between sentences. A
-line whose token is -DOCSTART- is no token wherever it stands.
+as many columns as the file (hashtags of tweets), else a comment when it stands between sentences;
+and where a line such as "# id 17" stands right before the first token, all that begin with # and a
+blank before a sentence are comments. A line whose token is -DOCSTART- is no token wherever it
+stands.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
@@ -25,9 +27,11 @@ from tagkit.corpus.formats.columns.layout import (
     NamedColumn,
     begins_document,
     find_layout,
+    is_comment,
     is_conllu_id,
     is_docstart,
     is_whole,
+    may_be_comment,
     split_line,
     values_of,
 )
@@ -182,6 +186,10 @@ class ColumnReader:
             if line.strip(BLANK) and not line.startswith("#") and not is_docstart(line):
                 self._set_layout(line, len(self._held))
                 held, self._held = self._held, []
+                # Not those of the file, which a blank line parts from its first sentence.
+                assert self.layout is not None
+                if held[:-1] and is_comment(held[-2], self.layout):
+                    self.layout = replace(self.layout, comments=not self.layout.conllu)
                 yield from held
 
     def _look_at_hashes(self) -> None:
@@ -307,6 +315,8 @@ def _problem(
 ) -> str | None:
     """Why a line that is not blank cannot be read; '' where it is no token, None where it is."""
     if layout.conllu and line.startswith("#"):
+        return ""
+    if layout.comments and not in_sentence and may_be_comment(line):
         return ""
     if len(columns) != layout.width:
         # In the CoNLL files -DOCSTART- often has fewer columns than the tokens.

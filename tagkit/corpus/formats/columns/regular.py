@@ -2,7 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tagkit.corpus.formats.columns.layout import BLANK, DOCSTART, Layout, is_conllu_id
+from tagkit.corpus.formats.columns.layout import (
+    BLANK,
+    DOCSTART,
+    Layout,
+    is_conllu_id,
+    may_be_comment,
+)
 
 # Places of a block's tokens among its lines, and the cells of the columns that are wanted.
 Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
@@ -18,6 +24,8 @@ def regular_columns(lines: Sequence[str], layout: Layout, wanted: Iterable[int])
     cells of their own; it is regular exactly where each line end stands in its place and no cell is
     empty. That takes a fraction of the time of splitting line by line, as it runs in C.
     """
+    if layout.comments and may_be_comment(lines[0]):
+        return None
     count = _filled(lines)
     separator, foreign = ("\t", " ") if layout.tabs else (" ", "\t")
     # a b and c d -> "a b \n c d" -> a, b, \n, c, d: with two columns each third cell is a line end.

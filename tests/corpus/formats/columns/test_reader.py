@@ -415,3 +415,27 @@ def test_equal_tags_of_a_file_are_one_string(monkeypatch: pytest.MonkeyPatch) ->
     # A column of lemmas has no end of them: few are kept, and none is lost.
     monkeypatch.setattr("tagkit.corpus.formats.columns.reader._MAX_TAGS", 1)
     assert tags() == found
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("# id 5239d808-0000\tdomain=en", "# id 1 domain=en"),  # MultiCoNER: as many columns
+        ("# sent_id = 0", "# sent_id = 1"),
+        ("#\thttp://x [2009-10-17]", "# y O O"),  # GermEval: other columns, and then as many
+    ],
+)
+def test_lines_with_a_hash_before_each_sentence_are_comments(first: str, second: str) -> None:
+    text = f"{first}\nAda _ _ B-PER\n# _ _ O\n\n{second}\nOslo _ _ B-LOC\n"
+    assert pairs(text) == ["Ada/B-PER #/O", "Oslo/B-LOC"]
+    # A hashtag is a token, also where it begins a sentence.
+    assert pairs(text.replace("Oslo", "#Oslo")) == ["Ada/B-PER #/O", "#Oslo/B-LOC"]
+
+
+def test_a_hash_that_begins_a_sentence_is_a_token_where_the_file_has_no_comments() -> None:
+    text = "Ada B-PER\n\n# O\n5 O\n\n#x O\n"
+    assert pairs(text) == ["Ada/B-PER", "#/O 5/O", "#x/O"]
+    # Nor where the comment is one of the file.
+    assert pairs(f"# sent_id = 0\n\n{text}") == pairs(text)
+    # Nor where the first token of the file is one.
+    assert pairs(f"# O\n{text}") == ["#/O Ada/B-PER", "#/O 5/O", "#x/O"]
