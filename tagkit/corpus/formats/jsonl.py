@@ -51,6 +51,7 @@ from tagkit.corpus.formats.jsonl_keys import (
     has_other_classes,
     keys_read,
     kind_of,
+    other_than_classes,
     span_list,
 )
 from tagkit.corpus.formats.options import Item, Reading
@@ -213,7 +214,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     return Document(
         text=text,
         spans=spans,
-        labels=_labels(record, kind, needed=kind == "jsonl-texts" and reading.with_tags),
+        labels=_labels(record, kind, reading, needed=kind == "jsonl-texts" and reading.with_tags),
         tokens=places_of(text, record.get("tokens")),
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
@@ -245,7 +246,7 @@ def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:
 
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
     words = _strings(first_of(record, TOKENS), "tokens")
-    labels = _labels(record, "jsonl-tokens", needed=False)
+    labels = _labels(record, "jsonl-tokens", reading, needed=False)
     found = first_of(record, TAGS)
     # Of tags of several columns, as a model of these writes them, the one that is wanted.
     column = reading.column if columns_of_tokens(record) else None
@@ -298,10 +299,16 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _labels(record: dict[str, Any], kind: str, *, needed: bool) -> tuple[str, ...]:
+def _labels(
+    record: dict[str, Any], kind: str, reading: Reading, *, needed: bool
+) -> tuple[str, ...]:
     if isinstance(record.get("cats"), dict):
         return _cats(record["cats"])
     if (key := class_key(record, kind)) is not None:
+        if reading.with_tags and (meant := other_than_classes(record, key)):
+            raise _Bad(
+                f"{key}: expected names of classes, found {meant}: {shown_json(record[key])}"
+            )
         return classes_of(record[key])
     if needed:
         for key in (*CLASSES, CHOSEN):

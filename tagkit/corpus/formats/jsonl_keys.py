@@ -195,6 +195,21 @@ def class_key(record: Mapping[str, Any], kind: str) -> str | None:
     return next(iter(there), None)
 
 
+def other_than_classes(record: Mapping[str, Any], key: str) -> str:
+    """What a list under a key of classes holds in their place, in words; empty for classes."""
+    values = record[key]
+    if not isinstance(values, list) or len({*map(str, values)}) == len(values):
+        return ""  # each class once
+    if all(isinstance(each, int | float) and each in (0, 1) for each in values):
+        return "a number for each class (write the names of those that are 1)"
+    tokens = first_of(record, TOKENS)
+    is_as_long = isinstance(tokens, list) and len(tokens) == len(values)
+    are_tags = all(isinstance(each, str) and (each == "O" or is_span_tag(each)) for each in values)
+    if is_as_long or are_tags:
+        return "a tag for each token (write them under tags, beside tokens)"
+    return ""
+
+
 def has_other_classes(record: Mapping[str, Any], kind: str) -> bool:
     """Whether `labels` names other classes than `label`, which is read."""
     if not ("label" in record and "labels" in record) or isinstance(record.get("cats"), dict):

@@ -107,6 +107,27 @@ def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) ->
     assert record(tmp_path, line) == Document("x", labels=labels)
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ('{"text": "x", "labels": [1, 0, 0]}', "a number for each class"),
+        ('{"text": "x", "labels": [0.0, 1.0, 0.0]}', "a number for each class"),
+        ('{"tokens": ["a", "b", "c"], "labels": ["O", "O", "B-X"]}', "a tag for each token"),
+        ('{"tokens": ["a", "b", "c"], "labels": [3, 0, 0]}', "a tag for each token"),
+        ('{"sentence": "a b c", "labels": ["O", "O", "B-X"]}', "a tag for each token"),
+    ],
+)
+def test_a_list_of_something_else_than_classes_is_refused(
+    tmp_path: Path, line: str, meant: str
+) -> None:
+    with pytest.raises(FormatError, match=f"labels: expected names of classes, found {meant} "):
+        record(tmp_path, line)
+    # What is to be predicted needs no classes.
+    path = tmp_path / "b.jsonl"
+    path.write_text(line, "utf-8")
+    assert len(read(path, read_jsonl, with_tags=False)) == 1
+
+
 def test_a_label_beside_other_labels_is_read_aloud(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     agreeing = [
