@@ -20,6 +20,20 @@ from tagkit.wording import LONE_SURROGATE, Message, Setting, quoted, reason
 _PIECE = 1 << 17  # bytes read at once, at most
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
 _ENCODING = Setting("data.encoding")
+# How files of other kinds begin, which no encoding makes a corpus.
+_SIGNATURES = (
+    (b"PK\x03\x04", "a zip archive, or a document of Word or Excel"),
+    (b"\xd0\xcf\x11\xe0", "a document of Word or Excel of old"),
+    (b"%PDF", "a PDF document"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\xff\xff\xff\xff", "an Arrow stream"),
+    (b"BZh", "compressed with bzip2"),
+    (b"x\x9c", "compressed with zlib, as .spacy of spaCy is"),
+    (b"\xfd7zXZ", "compressed with xz"),
+    (b"\x80\x04\x95", "a pickle of Python"),
+    (b"\x80\x05\x95", "a pickle of Python"),
+)
 # Of Western Europe that of Windows: its curly quotes and euro sign would be control characters in
 # latin-1, which knows all bytes. A wrong one of these is often read without an error.
 _EXAMPLES = (
@@ -254,6 +268,11 @@ def _bad_byte(
         if begins.startswith(mark):
             problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
             return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
+    beginning = error.object if error.start == at else b""  # of the file
+    for signature, kind in _SIGNATURES:
+        if beginning.startswith(signature):
+            problem = f"is {kind}, and no text: save its content as text, CSV or JSON Lines"
+            return FileError(source, number, problem)
     byte = error.object[error.start : error.start + 1].hex()
     problem = f"byte 0x{byte} at {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
     examples = _LATIN_1 if codecs.lookup(encoding).name == "cp1252" else _EXAMPLES

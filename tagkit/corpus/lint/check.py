@@ -18,6 +18,7 @@ from tagkit.corpus.lint.characters import (
     check_lengths,
     check_twice_encoded,
 )
+from tagkit.corpus.lint.counted import check_counted
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
 from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
@@ -163,6 +164,7 @@ def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Search
         yield check_labels(read, is_train)
         yield check_joined(read)
         yield check_lengths(read)
+        yield check_counted(read)
         yield check_characters(read)
         yield check_composed(read)
         yield check_twice_encoded(read)

@@ -17,7 +17,7 @@ from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
-from tagkit.training.diagnosis.raw_text import other_words
+from tagkit.training.diagnosis.raw_text import counted_words, other_words
 from tagkit.training.setup import Prepared
 from tagkit.wording import (
     Message,
@@ -323,6 +323,10 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
     )
 
 
+def _counted_words(corpora: Corpora) -> Iterator[Statement]:
+    return counted_words(corpora.prepared)
+
+
 def _other_words(corpora: Corpora) -> Iterator[Statement]:
     return other_words(corpora.prepared)
 
@@ -338,5 +342,6 @@ CORPUS_CHECKS = (
     Check("duplicates", _duplicates),
     Check("other-scheme", _other_scheme),
     Check("few-vectors", _few_vectors),
+    Check("counted-words", _counted_words),
     Check("other-words", _other_words),
 )

@@ -1,10 +1,11 @@
-"""Whether raw text is cut into the words that a tagger was trained on."""
+"""Whether raw text is cut into the words that a tagger was trained on, and whether it has any."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
+from tagkit.corpus.counted_words import are_counted
 from tagkit.corpus.dataset import Split
 from tagkit.text.records import Sentence
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
@@ -39,6 +40,15 @@ def other_words(prepared: Prepared) -> Iterator[Statement]:
         ),
         Message(*remedy, "; files that are cut as train is need nothing"),
     )
+
+
+def counted_words(prepared: Prepared) -> Iterator[Statement]:
+    """That the words of train are the numbers of its words."""
+    if are_counted(prepared.corpus.train.sentences):
+        yield (
+            Message("the words of train are numbers that count up in each sentence"),
+            Message("Name the column of its words: ", Setting("data.token_column", "1"), " for one"),
+        )
 
 
 def _compared(split: Split, tokenizer: str) -> tuple[Counter[str], Counter[str]]:

@@ -350,3 +350,24 @@ def test_an_input_that_has_ended_is_not_asked_again(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Terminal())))
     assert list(Source("-", "utf-8").pieces()) == []
+
+
+@pytest.mark.parametrize(
+    ("begins", "kind"),
+    [(b"PK\x03\x04\xff", "a zip archive, or a document of Word or Excel"),
+     (b"%PDF-1.7\n\xe2\xe3", "a PDF document"), (b"PAR1\x15\x04\xff", "a Parquet file"),
+     (b"BZh91AY&SY\xff", "compressed with bzip2"), (b"x\x9c\x01", "compressed with zlib")],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_named_in_place_of_an_encoding(
+    tmp_path: Path, begins: bytes, kind: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(begins)
+    with pytest.raises(DataError) as caught:
+        list(Source(str(path), "utf-8").numbered())
+    assert f": is {kind}" in str(caught.value)
+    assert str(caught.value).endswith("and no text: save its content as text, CSV or JSON Lines")
+    # As a part of a text these bytes are bytes of another encoding.
+    path.write_bytes(b"text\n" + begins)
+    with pytest.raises(DataError, match="is not utf-8"):
+        list(Source(str(path), "utf-8").numbered())
