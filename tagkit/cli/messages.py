@@ -116,7 +116,8 @@ def _as_typed(setting: Setting) -> str:
     # Not every command has every flag: `benchmark` has no --on-misaligned.
     flag = FLAGS.get(setting.name)
     if flag in _flags:
-        return flag if setting.value in (None, True) else f"{flag} {setting.value}"
+        is_bare = setting.value is None or setting.value is True  # 1 is equal to True
+        return flag if is_bare else f"{flag} {setting.value}"
     if "." in setting.name and setting.value is not None and "--set" in _flags:
         return f"--set {setting}"
     return str(setting)

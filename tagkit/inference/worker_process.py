@@ -6,9 +6,11 @@ several workers, one that is killed while it holds the queue's lock would block 
 ever.) A worker ends when its parent does, however that ends.
 """
 
+import io
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -39,6 +41,44 @@ Answer = TypeVar("Answer")
 
 _WORKERS = Setting("workers")
 _REMEDY = Message("; if memory is short, try fewer ", _WORKERS)
+_SAFE_PATH = "PYTHONSAFEPATH"
+_STARTING = threading.Lock()  # the environment is that of the whole program
+
+
+@contextmanager
+def _without_own_modules() -> Iterator[None]:
+    """Processes that start do not look for modules in the current folder, such as a `types.py`.
+
+    The interpreter of a worker does so before it has the search path of this one.
+    """
+    with _STARTING:
+        before = os.environ.get(_SAFE_PATH)
+        os.environ[_SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = before
+
+
+@contextmanager
+def _past_full_errors() -> Iterator[None]:
+    """Processes start also where standard error cannot be written, as on a full disk.
+
+    multiprocessing flushes it before, and what could not be written is still in its buffer.
+    """
+    kept = sys.stderr
+    try:
+        if kept is not None:
+            kept.flush()
+    except OSError:
+        sys.stderr = io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stderr = kept
 
 
 class Worker(Generic[Request, Answer]):
@@ -58,7 +98,7 @@ class Worker(Generic[Request, Answer]):
         self._process = context.Process(target=_serve, args=(child_end,), daemon=True)
         self._ready = False
         try:
-            with _signals_deferred():
+            with _without_own_modules(), _past_full_errors(), _signals_deferred():
                 self._process.start()
             # Sent, not an argument of the process: arguments are unpickled before `_serve` runs,
             # where a failing import would end in a traceback.

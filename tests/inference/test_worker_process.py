@@ -235,3 +235,39 @@ def test_handlers_of_signals_are_the_same_after_a_worker_was_started(
     one: Worker[float, None] = Worker(locate, "time.sleep")
     one.kill()
     assert signal.getsignal(number) is before
+
+
+# What multiprocessing imports before it has the search path of the program that starts it.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["types", "struct", "signal"])
+def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text("raise RuntimeError('a module of the user')\n", "utf-8")
+    code = (
+        "import sys\nif __name__ == '__main__':\n"
+        "    from pydoc import locate\n    from tagkit.inference.worker_process import Worker\n"
+        "    one = Worker(locate, 'builtins.eval')\n    print(one.call('1 + 1'))\n    one.kill()\n"
+        "    import os\n    print(os.environ.get('PYTHONSAFEPATH'))\n"
+    )
+    program = tmp_path / "elsewhere" / "program.py"
+    program.parent.mkdir()
+    program.write_text(code, "utf-8")
+    ended = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (ended.stdout, ended.stderr) == ("2\nNone\n", "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_worker_starts_where_standard_error_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = open("/dev/full", "w")
+    monkeypatch.setattr(sys, "stderr", full)
+    print("a note", file=full)
+    one: Worker[str, int] = Worker(locate, "builtins.eval")
+    try:
+        assert one.call("1 + 1") == 2
+        assert sys.stderr is full
+    finally:
+        one.kill()
+        monkeypatch.undo()
+        with pytest.raises(OSError, match="No space left"):
+            full.close()

@@ -147,10 +147,10 @@ def _parse(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        raise _Bad(
-            f"expected a JSON object, found {quoted(line)}: {error.msg.removesuffix(' at')} "
-            f"at character {error.colno}"
-        ) from None
+        why = f"{error.msg.removesuffix(' at')} at character {error.colno}"
+        if error.pos >= len(line.rstrip()):
+            why = "it does not end on its line (a record has one line, or all are one list)"
+        raise _Bad(f"expected a JSON object, found {quoted(line)}: {why}") from None
     except ValueError:  # Python's words on it name a function of Python
         raise _Bad(
             f"expected a JSON object, found {quoted(line)}: a number has over 4,300 digits"

@@ -115,7 +115,8 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
             f"{len(counts):,} distinct labels of {counts.total():,} examples: are they those of a "
             "column that holds no labels?"
         )
-        yield Finding("warning", "many-labels", read.path, message)
+        is_useless = len(counts) == counts.total()  # ids, or texts themselves
+        yield Finding(severity if is_useless else "warning", "many-labels", read.path, message)
 
 
 def check_unknown_labels(train: ReadFile, other: ReadFile) -> Iterator[Search]:

@@ -112,7 +112,8 @@ class BagOfWords(nn.Module):
         tf = torch.from_numpy(1 + np.log(found.counts)).float().to(self.idf.device)
         values = tf * self.idf[torch.from_numpy(found.rows)]
         texts = torch.from_numpy(found.texts).to(values.device)
-        squares = torch.zeros(found.total, device=values.device).index_add(0, texts, values**2)
+        # Of their own type: a program may have set another one for new tensors.
+        squares = values.new_zeros(found.total).index_add(0, texts, values**2)
         return values / squares.sqrt()[texts]  # a text that has an entry has a length
 
     @torch.no_grad()

@@ -47,7 +47,9 @@ def counted_words(prepared: Prepared) -> Iterator[Statement]:
     if are_counted(prepared.corpus.train.sentences):
         yield (
             Message("the words of train are numbers that count up in each sentence"),
-            Message("Name the column of its words: ", Setting("data.token_column", "1"), " for one"),
+            Message(
+                "Name the column of its words: ", Setting("data.token_column", "1"), " for one"
+            ),
         )
 
 

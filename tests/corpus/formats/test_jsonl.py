@@ -297,7 +297,8 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
     [
         ("[1]", "expected a JSON object, found '[1]'"),
         ('{"text": ',
-         "expected a JSON object, found '{\"text\": ': Expecting value at character 10"),
+         "expected a JSON object, found '{\"text\": ': it does not end on its "
+         "line (a record has one line, or all are one list)"),
         ("{}", "expected a text (sentence, content), or tokens (words), found the keys of nothing"),
         ('{"a": 1}', "expected a text (sentence, content), or tokens (words), found the keys a"),
         ('{"text": " "}', "expected a text, found \" \""),

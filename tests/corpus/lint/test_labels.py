@@ -104,9 +104,12 @@ def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path
     rows = "".join(f"the label of row {n} and so on\ttext {n}\n" for n in range(3000))
     report = check(tmp_path, {"train.tsv": rows}, label_column=0, text_column=1)
     assert told(report, "many-labels", tmp_path) == [
-        ("warning", "3,000 distinct labels of 3,000 examples: are they those of a column that "
+        ("error", "3,000 distinct labels of 3,000 examples: are they those of a column that "
          "holds no labels?", ()),
     ]  # fmt: skip
+    again = rows + "the label of row 1 and so on\tagain\n"
+    report = check(tmp_path, {"train.tsv": again}, label_column=0, text_column=1)
+    assert told(report, "many-labels", tmp_path)[0][0] == "warning"
     few = "".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(30))
     assert not told(check(tmp_path, {"t.tsv": few}), "many-labels", tmp_path)
 

@@ -187,3 +187,16 @@ def test_each_pass_is_told_and_a_search_without_time_leaves_a_network_as_it_is()
     assert 10 < len(passes) < 150
     assert bag.is_fitted
     assert not torch.equal(bag.multiplied(probs, found[:1]), probs)
+
+
+def test_scores_do_not_depend_on_the_type_that_new_tensors_have() -> None:
+    found, _ = corpus(3)
+    one = fitted()
+    expected = one.scores(found)
+    torch.set_default_dtype(torch.float64)
+    try:
+        again = one.scores(found)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert again.dtype == torch.float32
+    assert torch.equal(again, expected)
