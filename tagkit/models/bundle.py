@@ -11,6 +11,7 @@ A folder is written under a temporary name next to its final place, and then ren
 
 import hashlib
 import json
+import os
 import platform
 import re
 import shutil
@@ -49,13 +50,14 @@ from tagkit.models.weights import (
     require_finite,
     set_weights,
 )
-from tagkit.storage import METADATA, WEIGHTS, digest_of_bytes, whole_folder
+from tagkit.storage import BEST, LAST, METADATA, WEIGHTS, digest_of_bytes, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 from tagkit.wording import quoted, reason
 
 # 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
 FORMAT_VERSION = 2
 # Limits checked before a part is read; the parts of real models are a hundredth of them.
+_READINGS = 3  # of a model that is replaced while it is read
 MAX_METADATA_BYTES = 16 * 2**20
 MAX_VOCABULARY_BYTES = 512 * 2**20
 # Entries of a vocabulary that need no row of weights: characters, in a model that reads none.
@@ -153,6 +155,33 @@ def load_bundle(path: Path) -> Bundle:
     Raises:
         BundleError: a part is missing, cut short, altered, too new, or does not fit the others.
     """
+    # A model that is replaced meanwhile is not damaged: some parts were those of the old one.
+    for _ in range(_READINGS - 1):
+        before = _state_of(path)
+        try:
+            return _load(path)
+        except BundleError:
+            if _state_of(path) == before:
+                raise
+    return _load(path)
+
+
+def _state_of(path: Path) -> list[tuple[int, int] | None]:
+    """What changes where the models of a folder are replaced."""
+    found: list[tuple[int, int] | None] = []
+    for place in (path, path / BEST, path / LAST):
+        for name in (METADATA, WEIGHTS):
+            try:
+                facts = os.stat(place / name)
+            except OSError:
+                found.append(None)
+            else:
+                found.append((facts.st_ino, facts.st_mtime_ns))
+    return found
+
+
+def _load(path: Path) -> Bundle:
+    """The model, from one reading of its parts."""
     # From the smallest part to the largest: a mistake is found before the weights are read.
     folder = find_bundle(path)
     metadata = read_metadata(folder)

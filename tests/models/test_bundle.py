@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -18,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from tagkit import __version__, read
 from tagkit.errors import BundleError, DataError
 from tagkit.inference.predictor import load
+from tagkit.models import bundle as bundles
 from tagkit.models.bundle import FORMAT_VERSION, load_bundle, save_bundle
 from tagkit.models.model_folder import find_bundle
 from tagkit.training.trainer import train
@@ -347,3 +349,40 @@ def test_the_folder_in_which_one_is_can_be_named(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BundleError, match=r"^\.: not a model folder"):
         load_bundle(Path("."))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_model_that_is_replaced_while_it_is_read_is_read_again(
+    model: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    bundle = load_bundle(model)
+    whole, replaced = bundles._read_weights, []
+
+    def late(*given: Any) -> Any:
+        if len(replaced) < times:
+            with torch.no_grad():
+                next(bundle.model.parameters()).add_(1)
+            replaced.append(1)
+            save_bundle(model, bundle.model, bundle.vocabulary, bundle.config, {"epoch": 80})
+        return whole(*given)
+
+    monkeypatch.setattr(bundles, "_read_weights", late)
+    found = load_bundle(model)
+    assert len(replaced) == times
+    assert found.metadata["epoch"] == 80
+    expected = bundle.model.state_dict()
+    assert all(
+        torch.equal(value, expected[name]) for name, value in found.model.state_dict().items()
+    )
+
+
+def test_a_damaged_model_that_nobody_replaces_is_read_once(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_short(model)
+    readings = []
+    whole = bundles._read_weights
+    monkeypatch.setattr(bundles, "_read_weights", lambda *a: readings.append(1) or whole(*a))
+    with pytest.raises(BundleError, match="cut short or altered"):
+        load_bundle(model)
+    assert len(readings) == 1
