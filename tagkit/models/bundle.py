@@ -173,7 +173,7 @@ def _state_of(path: Path) -> list[tuple[int, int] | None]:
         for name in (METADATA, WEIGHTS):
             try:
                 facts = os.stat(place / name)
-            except OSError:
+            except (OSError, ValueError):  # a name that no system takes
                 found.append(None)
             else:
                 found.append((facts.st_ino, facts.st_mtime_ns))

@@ -10,7 +10,7 @@ from program import Program
 
 REASONS = {
     '{"text": "Ada", "spans": [': 'expected a JSON object, found \'{"text": "Ada", "spans": [\': '
-    "Expecting value at character 27",
+    "it does not end on its line (a record has one line, or all are one list)",
     '{"id": 5}': "expected a text (sentence, content), found the keys id",
     '{"text": "Ada", "spans": [[0, 9, "X"]]}': "expected a span inside the text's 3 characters, "
     'found [0, 9, "X"]',
