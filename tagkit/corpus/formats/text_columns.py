@@ -239,11 +239,12 @@ def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int
 def _names(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str | int]:
     """How to name each column: by its cell in a first row that has such names, else by number."""
     first, *below = rows
-    numbers: list[str | int] = [*range(len(first))]
-    again = any(row[i] == first[i] for row in below for i in numbers if isinstance(i, int))
-    are_names = len({*first}) == len(first) and all(cell.strip() for cell in first)
+    # Spreadsheets leave columns without a name, and pandas that of its index.
+    named = [i for i, cell in enumerate(first) if cell.strip()]
+    again = any(row[i] == first[i] for row in below for i in named)
+    are_names = len(named) > 1 and len({first[i] for i in named}) == len(named)
     if data.header == "no" or not below or again or not are_names:
-        return numbers
+        return [*range(len(first))]
     return [cell if _is_typed_easily(cell) else i for i, cell in enumerate(first)]
 
 

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pytest
+from formats_help import read
 from read_files import refusal
 
 from tagkit.config import DataConfig
+from tagkit.corpus.formats.delimited import read_csv
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.text_columns import Row, find_text_layout
-from tagkit.errors import FileError
+from tagkit.errors import DataError, FileError
 
 
 def layout_of(first: str, rows: list[str], **options: object) -> tuple[bool, list[str]]:
@@ -113,3 +115,29 @@ def test_of_a_label_and_a_label_in_another_case_the_one_in_lower_case_is_the_lab
     ]
     layout = find_text_layout(rows, "a.csv", Reading(DataConfig()))
     assert (layout.text, layout.label, layout.header) == (0, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [
+        ("v1,v2,,", "Name them: data.label_column=v1 data.text_column=v2"),
+        (",v2,v1,", "Name them: data.label_column=v1 data.text_column=v2"),
+        ("v1,,,", "Name them, from 0: data.label_column=0 data.text_column=1"),
+    ],
+)
+def test_the_advice_has_the_names_of_a_header_with_gaps(
+    tmp_path: Path, header: str, advice: str
+) -> None:
+    place = header.split(",").index("v1")
+    rows = [["", "", "", ""] for _ in range(6)]
+    for number, row in enumerate(rows):
+        row[place], row[1] = ("ham", "spam")[number % 2], f"text number {number} of some"
+    content = "\n".join([header, *map(",".join, rows)]) + "\n"
+    path = tmp_path / "spam.csv"
+    path.write_text(content, "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path, read_csv)
+    assert str(caught.value).endswith(advice)
+    if "=v1" in advice:
+        found = read(path, read_csv, label_column="v1", text_column="v2")
+        assert [item.labels for item in found] == [("ham",), ("spam",)] * 3
