@@ -75,6 +75,8 @@ def _past_full_errors() -> Iterator[None]:
             kept.flush()
     except OSError:
         sys.stderr = io.StringIO()
+    except ValueError:  # it is closed, which multiprocessing allows
+        pass
     try:
         yield
     finally:

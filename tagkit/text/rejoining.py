@@ -55,7 +55,7 @@ def rejoined(text: str, sentences: Sequence[Sequence[Token]]) -> list[list[Token
     """
     found: list[list[Token]] = []
     for sentence in sentences:
-        if found and _goes_on(text, found[-1], sentence[0]):
+        if found and _goes_on(found[-1], sentence[0]):
             found[-1] += sentence
         else:
             found.append([*sentence])
@@ -65,7 +65,7 @@ def rejoined(text: str, sentences: Sequence[Sequence[Token]]) -> list[list[Token
     return [[*_words(text, sentence, within)] for sentence in found]
 
 
-def _goes_on(text: str, before: Sequence[Token], after: Token) -> bool:
+def _goes_on(before: Sequence[Token], after: Token) -> bool:
     """Whether a sentence goes on behind what syntok took for its end."""
     if len(before) < 2 or before[-1].text != "." or before[-2].end != before[-1].start:
         return False

@@ -53,6 +53,7 @@ _WIDE = (
     r"[\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb"
     r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
 )
+_ANY_LETTER = regex.compile(_LETTER)
 _WITHOUT_BLANKS = regex.compile(rf"{_LETTER}|{_END}")
 _PARTS = regex.compile(rf"(?P<run>{_UNIT}++)|{_END}|{_WIDE}")
 _UNITS = regex.compile(_UNIT)
@@ -87,14 +88,14 @@ def split_multilingual(text: str) -> list[list[Token]]:
     belongs to one word or one sentence is one again (`rejoining`).
     """
     # Most texts have none of these scripts: they must not pay for them.
-    if lacks_blanks(text):
+    if not text.isascii() and _WITHOUT_BLANKS.search(text):
         return rejoined(text, _placed(text, _stretches(text, _shadow_of(text))))
     return rejoined(text, tokenize(text))
 
 
 def lacks_blanks(text: str) -> bool:
     """Whether a text has letters of scripts that are written without blanks between words."""
-    return not text.isascii() and bool(_WITHOUT_BLANKS.search(text))
+    return not text.isascii() and _ANY_LETTER.search(text) is not None
 
 
 class _Letters(SyntokToken):  # type: ignore[misc]

@@ -257,6 +257,19 @@ def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path, name: 
     assert (ended.stdout, ended.stderr) == ("2\nNone\n", "")
 
 
+def test_a_worker_starts_where_standard_error_is_closed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with open(tmp_path / "log", "w") as closed:
+        pass
+    monkeypatch.setattr(sys, "stderr", closed)
+    one: Worker[str, int] = Worker(locate, "builtins.eval")
+    try:
+        assert one.call("1 + 1") == 2
+    finally:
+        one.kill()
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_worker_starts_where_standard_error_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     full = open("/dev/full", "w")

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tagkit.text.token import Token
-from tagkit.text.tokenizer import TOKENIZERS, split_multilingual, tokenize
+from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks, split_multilingual, tokenize
 
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 # What tokenizers trip on: apostrophes, hyphens of all kinds, marks that combine, controls,
@@ -280,3 +280,15 @@ def test_a_word_of_three_million_characters_is_tokenised_in_seconds(piece: str) 
     sentences = split_multilingual(text)
     assert time.perf_counter() - start_s < 20
     assert "".join(token.text for tokens in sentences for token in tokens) == text
+
+
+@pytest.mark.parametrize("text", ["我", "a 北京", "コーヒー", "สวัสดี"])
+def test_scripts_without_blanks_are_told_by_their_letters(text: str) -> None:
+    assert lacks_blanks(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Oslo", "São Paulo", "यह है।", "هل هذا؟", "Սա է։", "서울", "。", ""]
+)
+def test_scripts_with_blanks_have_them_whatever_ends_a_sentence(text: str) -> None:
+    assert not lacks_blanks(text)
