@@ -34,7 +34,7 @@ imports no torch.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # docs/api.md has a section for each; a test holds that nothing else is public.
 _PUBLIC = {
