@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Ids = npt.NDArray[np.int64]
+from tagkit.features import Ids
 
 # Tokens of a batch, padding included, when batch_size counts sentences: bounds memory if texts are
 # long.

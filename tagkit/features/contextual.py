@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.language_part import LanguagePart
 from tagkit.text.records import Sentence
 

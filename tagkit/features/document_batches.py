@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tagkit.features import Ids
 from tagkit.features.bucketing import (
     MAX_TOKENS,
-    Ids,
     batches_at_random,
     batches_in_order,
     batches_with_little_padding,

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from tagkit.features import Ids
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
-from tagkit.features.bucketing import Ids
 from tagkit.features.contextual import ContextualInputs
 from tagkit.features.document_batches import document_numbers, documents_of_rows
 from tagkit.features.targets import Target

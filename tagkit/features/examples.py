@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from tagkit.features import Ids
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids
 
 
 class Examples(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.encoding import Indexed
 
 

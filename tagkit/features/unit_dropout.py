@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tagkit.features import Ids
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import documents_of_rows
 from tagkit.features.encoding import Encoded, encode_words, index, words_and_tokens
 from tagkit.features.unit_stream import UnitStream

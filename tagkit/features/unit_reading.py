@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.json_text import kind_of
 from tagkit.text.unit_kinds import UNIT_KINDS

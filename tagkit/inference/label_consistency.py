@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.document_batches import document_numbers
 from tagkit.features.encoding import Indexed
 from tagkit.features.repeated_words import RepeatedWords, repeated_words

@@ -10,7 +10,7 @@ import torch
 
 from tagkit.config import Config
 from tagkit.errors import DataError, DeviceError
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.document_batches import batches_to_predict
 from tagkit.features.encoding import Indexed, index
 from tagkit.features.vocabulary import Vocabulary

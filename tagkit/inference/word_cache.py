@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.encoding import EncodedWords, encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.word_reader import WordReader

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tagkit.features import Ids
 from tagkit.features.batch import Tokens
-from tagkit.features.bucketing import Ids
 from tagkit.features.crf_features import (
     AFTER,
     BEFORE,

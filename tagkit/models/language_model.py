@@ -27,7 +27,7 @@ from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.report import Report
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.examples import Examples
 from tagkit.features.targets import Target
 from tagkit.features.unit_dropout import ResegmentedText

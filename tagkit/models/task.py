@@ -40,8 +40,8 @@ from tagkit.evaluation.criterion import Criterion, find_criterion
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
+from tagkit.features import Ids
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import batches_of_documents
 from tagkit.features.encoding import encode
 from tagkit.features.examples import Examples

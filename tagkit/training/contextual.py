@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from tagkit.config import Config, to_toml, with_options
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.contextual import ContextualUnits, States, UnitRows, padded_rows
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples

@@ -8,7 +8,7 @@ import torch
 
 from tagkit.errors import DataError
 from tagkit.evaluation.criterion import LOSS
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.document_batches import batches_to_predict, count_documents, pieces
 from tagkit.features.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS

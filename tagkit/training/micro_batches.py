@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from tagkit.errors import TrainingError
+from tagkit.features import Ids
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.memory import forget, is_out_of_memory

@@ -13,8 +13,8 @@ import numpy as np
 
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.evaluation.criterion import rank
+from tagkit.features import Ids
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import Encoded
 from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE

@@ -12,7 +12,7 @@ from torch import Tensor
 from tagkit.config import fixed
 from tagkit.errors import TrainingError
 from tagkit.evaluation.criterion import rank
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import BEST, Checkpoint, read_best_weights
 from tagkit.training.distributed import Processes

@@ -12,7 +12,7 @@ import torch
 from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError, Interrupted
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.models.device import choose_workers, thread_count
 from tagkit.nn.second_thread import second_thread
 from tagkit.nn.threads import given_threads

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.training.callbacks import Listener, Step
 from tagkit.training.optimizer import Clipped, ModelOptimizer
 from tagkit.training.run import Run

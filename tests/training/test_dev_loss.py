@@ -12,7 +12,7 @@ from small_runs import of_task
 from torchcrf import CRF
 
 from tagkit.errors import DataError, Interrupted
-from tagkit.features.bucketing import Ids
+from tagkit.features import Ids
 from tagkit.features.encoding import Encoded, encode
 from tagkit.features.targets import tag_target
 from tagkit.inference.score import DevScores

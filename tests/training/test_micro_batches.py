@@ -10,8 +10,8 @@ from small_runs import QUIET
 from steps import computed
 from torch import Tensor
 
+from tagkit.features import Ids
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.model import Model
