@@ -24,7 +24,7 @@ from tagkit.config import load_config
 from tagkit.evaluation.class_report import JointReport
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.report import Report
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.trainer import train
 
 RUNS = Path(__file__).parent / "runs"

@@ -33,8 +33,8 @@ from tagkit.corpus.weights import write_weights
 from tagkit.evaluation.doubts import Audit, Doubt
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import Stretch, from_spans, stretches
-from tagkit.training.audit import AuditListener
-from tagkit.training.folds import Fold
+from tagkit.training.several.audit import AuditListener
+from tagkit.training.several.folds import Fold
 
 TYPES = ("LOC", "MISC", "ORG", "PER")
 KINDS = ("type", "boundary", "removed", "invented")

@@ -36,7 +36,7 @@ from tagkit.inference.predictor import load
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.task_table import task_of
 from tagkit.text.json_text import to_json
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 DATA = Path("../shared/data/conll2000")

@@ -29,7 +29,7 @@ from tagkit.corpus.splits import read_split
 from tagkit.inference.predictor import Predictor, load
 from tagkit.nn.crf.chain import Chain, path_score, viterbi
 from tagkit.nn.crf.partition import log_partition
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.trainer import train
 
 PRECISIONS = {"cuda": ("fp32", "bf16", "fp16"), "cpu": ("fp32", "bf16")}

@@ -131,7 +131,7 @@ def training(folder: Path) -> tuple[Work, Work]:
     """One pass of training, beside the textbook tagger's."""
     import textbook
 
-    from tagkit.training.callbacks import Epoch, Listener
+    from tagkit.training.events.callbacks import Epoch, Listener
     from tagkit.training.trainer import train
 
     config, path = settings(folder), column_file(folder, TRAIN)

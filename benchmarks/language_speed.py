@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.unit_stream import UnitStream
-from tagkit.training.distributed import processes_of
-from tagkit.training.setup import Prepared, prepare
-from tagkit.training.state import RunState
+from tagkit.training.loop.state import RunState
+from tagkit.training.processes.distributed import processes_of
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import forward_backward
 
 WARM = 3  # steps before those that count

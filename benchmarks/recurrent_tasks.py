@@ -14,7 +14,7 @@ from tagkit.config import Config, load_config
 from tagkit.config.loading import with_options
 from tagkit.models.building import build_encoder
 from tagkit.training.run_end import Trained
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 UNITS = 8  # hidden units come in multiples of it: groups and heads divide them evenly

@@ -103,7 +103,7 @@ def ours(limit: int, home: str) -> dict[str, float]:
     from tagkit.corpus.splits import read_split
     from tagkit.inference.predictor import load
     from tagkit.limits import BATCH_SIZE
-    from tagkit.training.callbacks import Epoch, Listener
+    from tagkit.training.events.callbacks import Epoch, Listener
     from tagkit.training.trainer import train
 
     class Speed(Listener):

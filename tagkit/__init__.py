@@ -53,10 +53,10 @@ _PUBLIC = {
     "convert": "tagkit.corpus.files",
     "check": "tagkit.corpus.lint.check",
     "train": "tagkit.training.trainer",
-    "train_seeds": "tagkit.training.seeds",
-    "audit": "tagkit.training.audit",
-    "tune": "tagkit.training.tuning",
-    "learning_curve": "tagkit.training.learning_curve",
+    "train_seeds": "tagkit.training.several.seeds",
+    "audit": "tagkit.training.several.audit",
+    "tune": "tagkit.training.several.tuning",
+    "learning_curve": "tagkit.training.several.learning_curve",
     "load_config": "tagkit.config",
     "Config": "tagkit.config",
     "Sentence": "tagkit.text.records",
@@ -75,10 +75,10 @@ _PUBLIC = {
     "Generated": "tagkit.inference.generation",
     "LineScore": "tagkit.inference.line_scores",
     "Trained": "tagkit.training.run_end",
-    "TrainedSeeds": "tagkit.training.seeds",
-    "Epoch": "tagkit.training.callbacks",
-    "Finding": "tagkit.training.diagnosis.finding",
-    "Listener": "tagkit.training.callbacks",
+    "TrainedSeeds": "tagkit.training.several.seeds",
+    "Epoch": "tagkit.training.events.callbacks",
+    "Finding": "tagkit.training.events.finding",
+    "Listener": "tagkit.training.events.callbacks",
     "Report": "tagkit.evaluation.report",
     "TagReport": "tagkit.evaluation.tag_report",
     "ClassReport": "tagkit.evaluation.class_report",
@@ -92,8 +92,8 @@ _PUBLIC = {
     "Doubt": "tagkit.evaluation.doubts",
     "CheckReport": "tagkit.corpus.lint.findings",
     "LearningCurve": "tagkit.evaluation.learning_curve",
-    "Tuned": "tagkit.training.trials",
-    "Trial": "tagkit.training.trials",
+    "Tuned": "tagkit.training.folder.trials",
+    "Trial": "tagkit.training.folder.trials",
     "TagkitError": "tagkit.errors",
     "ConfigError": "tagkit.errors",
     "DataError": "tagkit.errors",
@@ -165,15 +165,18 @@ if TYPE_CHECKING:
         TaggedToken as TaggedToken,
         TextSpan as TextSpan,
     )
-    from tagkit.training.audit import audit as audit
-    from tagkit.training.callbacks import Epoch as Epoch, Listener as Listener
-    from tagkit.training.diagnosis.finding import Finding as Finding
-    from tagkit.training.learning_curve import learning_curve as learning_curve
-    from tagkit.training.seeds import TrainedSeeds as TrainedSeeds, train_seeds as train_seeds
+    from tagkit.training.several.audit import audit as audit
+    from tagkit.training.events.callbacks import Epoch as Epoch, Listener as Listener
+    from tagkit.training.events.finding import Finding as Finding
+    from tagkit.training.several.learning_curve import learning_curve as learning_curve
+    from tagkit.training.several.seeds import (
+        TrainedSeeds as TrainedSeeds,
+        train_seeds as train_seeds,
+    )
     from tagkit.training.run_end import Trained as Trained
     from tagkit.training.trainer import train as train
-    from tagkit.training.trials import Trial as Trial, Tuned as Tuned
-    from tagkit.training.tuning import tune as tune
+    from tagkit.training.folder.trials import Trial as Trial, Tuned as Tuned
+    from tagkit.training.several.tuning import tune as tune
 
 __all__ = [*sorted(_PUBLIC), "__version__"]
 

@@ -274,7 +274,7 @@ def _audited(
     try:
         with stop_on_signal() as stop:
             from tagkit.cli.audit_progress import AuditProgress
-            from tagkit.training.audit import AuditListener, audit
+            from tagkit.training.several.audit import AuditListener, audit
 
             shown = AuditProgress(folds * repeats)
             with nullcontext(AuditListener()) if quiet else shown as listener:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from tagkit.cli.console import ProgressBar, note
 from tagkit.cli.terminal import shown_time
-from tagkit.training.audit import AuditListener
-from tagkit.training.callbacks import Step
-from tagkit.training.folds import Fold
+from tagkit.training.events.callbacks import Step
+from tagkit.training.several.audit import AuditListener
+from tagkit.training.several.folds import Fold
 from tagkit.wording import plural
 
 

@@ -90,7 +90,7 @@ def config_command(
     is_detected = "task" not in settings.model_fields_set
     if not is_detected:  # before torch is imported
         refuse_without_effect(settings, "tagkit config")
-    from tagkit.training.starting_config import detected_task, starting_config
+    from tagkit.training.setup.starting_config import detected_task, starting_config
 
     if is_detected:
         settings = with_options(settings, {"task": detected_task(settings)})

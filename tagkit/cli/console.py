@@ -29,7 +29,7 @@ from tagkit.cli.terminal import coloured, has_colours, shown_time, width_of, wra
 from tagkit.wording import shortened
 
 if TYPE_CHECKING:  # its module imports torch
-    from tagkit.training.callbacks import Step
+    from tagkit.training.events.callbacks import Step
 
 
 class _Errors(Console):

@@ -9,10 +9,10 @@ from tagkit.cli.console import ProgressBar, StepColumn, note
 from tagkit.cli.messages import with_flags
 from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.learning_curve import LEVEL, LearningCurve, Point
-from tagkit.training.callbacks import Step
-from tagkit.training.curve_files import PICTURE
-from tagkit.training.learning_curve import CurveListener
-from tagkit.training.seed_scores import mean_and_deviation
+from tagkit.training.events.callbacks import Step
+from tagkit.training.folder.curve_files import PICTURE
+from tagkit.training.folder.seed_scores import mean_and_deviation
+from tagkit.training.several.learning_curve import CurveListener
 from tagkit.wording import Message, plural_of
 
 _TIMES = ("twice", "four times")  # of `learning_curve.AHEAD`

@@ -102,7 +102,7 @@ def learning_curve_command(
     corpus is not used.
     """
     from tagkit.config import refuse_without_effect
-    from tagkit.training.curve_sizes import parse_size
+    from tagkit.training.several.curve_sizes import parse_size
 
     config = config_file(config, train)
     flags = {
@@ -134,7 +134,7 @@ def learning_curve_command(
     with stop_on_signal() as stop:
         from tagkit.cli.curve_progress import CurveProgress, curve_lines
         from tagkit.cli.messages import show_lines
-        from tagkit.training.learning_curve import CurveListener, learning_curve
+        from tagkit.training.several.learning_curve import CurveListener, learning_curve
 
         with nullcontext(CurveListener()) if quiet else CurveProgress() as listener:
             curve = learning_curve(

@@ -39,7 +39,7 @@ from tagkit.cli.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, sta
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.models.memory import is_out_of_memory
-from tagkit.training.launcher import is_alone, is_first
+from tagkit.training.processes.launcher import is_alone, is_first
 from tagkit.wording import Message, reason, visible
 
 _M_ARENA_MAX = -8  # of glibc's malloc.h

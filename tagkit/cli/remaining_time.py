@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tagkit.cli.terminal import shown_time
 
 if TYPE_CHECKING:  # its module imports torch
-    from tagkit.training.callbacks import Step
+    from tagkit.training.events.callbacks import Step
 
 # Weight of a step that is one older. About the last hundred steps count: a machine that becomes
 # slower shows soon, and one long batch does not make the estimate jump.

@@ -66,7 +66,7 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     """
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
     from tagkit.models.task_table import task_of  # imports torch
-    from tagkit.training.run_settings import run_settings
+    from tagkit.training.setup.run_settings import run_settings
 
     task = task_of(config)
     description = task.describe(config)

@@ -31,7 +31,7 @@ from tagkit.cli.options import (
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
-from tagkit.training.launcher import is_first
+from tagkit.training.processes.launcher import is_first
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
@@ -138,8 +138,8 @@ def train_command(
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     with stop_on_signal() as stop:
         from tagkit.cli.train_progress import Progress
-        from tagkit.training.callbacks import Listener
-        from tagkit.training.seeds import train_seeds
+        from tagkit.training.events.callbacks import Listener
+        from tagkit.training.several.seeds import train_seeds
         from tagkit.training.trainer import train as run
 
         with nullcontext(Listener()) if quiet else Progress() as listener:

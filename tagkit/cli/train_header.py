@@ -11,8 +11,8 @@ from tagkit.corpus.dataset import Split
 from tagkit.models.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.training.setup import Prepared
-from tagkit.training.unknown_units import UnknownUnits, unknown_units, words_without_blanks
+from tagkit.training.setup.setup import Prepared
+from tagkit.training.setup.unknown_units import UnknownUnits, unknown_units, words_without_blanks
 from tagkit.wording import (
     Message,
     Setting,

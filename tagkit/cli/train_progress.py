@@ -9,12 +9,12 @@ from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
 from tagkit.cli.train_header import start_lines
 from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.report_text import label_cell, report_lines
-from tagkit.training.callbacks import Epoch, Listener, Step
-from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.events.callbacks import Epoch, Listener, Step
+from tagkit.training.events.finding import Finding
+from tagkit.training.folder.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.run_end import Trained
-from tagkit.training.seed_scores import label_spreads, mean_and_deviation
-from tagkit.training.seeds import TrainedSeeds
-from tagkit.training.setup import Prepared
+from tagkit.training.setup.setup import Prepared
+from tagkit.training.several.seeds import TrainedSeeds
 from tagkit.wording import (
     Message,
     as_path_argument,

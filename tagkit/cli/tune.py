@@ -132,7 +132,7 @@ def tune_command(
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.tuning import tune
+    from tagkit.training.several.tuning import tune
 
     config = config_file(config, train)
     flags = {
@@ -170,7 +170,7 @@ def tune_command(
     with stop_on_signal() as stop:
         from tagkit.cli.tune_progress import SearchProgress
         from tagkit.models.task_table import ranking_metric
-        from tagkit.training.trials import TuneListener
+        from tagkit.training.folder.trials import TuneListener
 
         shown = SearchProgress(trials, ranking_metric(settings))
         with nullcontext(TuneListener()) if quiet else shown as listener:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tagkit.cli.console import ProgressBar, note
 from tagkit.evaluation.criterion import rank, score_text
-from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
+from tagkit.training.folder.trials import BEST_CONFIG, Trial, Tuned, TuneListener
 from tagkit.wording import as_path_argument, cells, padded, plural
 
 

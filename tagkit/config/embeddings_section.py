@@ -132,7 +132,7 @@ class EmbeddingsConfig(Section):
     ] = 0.0
     # The network over the characters learns them only from thousands of sentences. Beside
     # pretrained vectors they lower the scores of all but the smallest corpora:
-    # `training/defaults.py`.
+    # `training/setup/defaults.py`.
     affix_dim: Annotated[
         Auto | Annotated[int, Field(ge=0, le=100_000)],
         Option(

@@ -14,7 +14,7 @@ from tagkit.config.values import (
     Size,
 )
 
-# What "auto" is where labels are learnt, and in most language models: `training/defaults.py`.
+# What "auto" is where labels are learnt, and in most language models: `training/setup/defaults.py`.
 DEFAULT_LOCKED_DROPOUT = 0.4
 DEFAULT_WORD_DROPOUT = 0.05
 

@@ -33,7 +33,7 @@ class HeadConfig(Section):
         Literal["auto", "none", "decode", "train"],
         Option("When only the legal transitions of the tag scheme are allowed.", tasks=TAGS),
     ] = "auto"
-    # `models/tag_sharing.py`; "auto" is of `training/defaults.py`. Evgeniou and Pontil 2004.
+    # `models/tag_sharing.py`; "auto" is of `training/setup/defaults.py`. Evgeniou and Pontil 2004.
     tag_sharing: Annotated[
         Auto | bool,
         Option(
@@ -45,7 +45,7 @@ class HeadConfig(Section):
             needs=(Needs("head.kind", but=("feedback",)), BY_GRADIENT),
         ),
     ] = "auto"
-    # In prediction alone; "auto" is of `training/defaults.py`. Krishnan and Manning 2006.
+    # In prediction alone; "auto" is of `training/setup/defaults.py`. Krishnan and Manning 2006.
     label_consistency: Annotated[
         Auto | Share,
         Option(
@@ -104,7 +104,7 @@ class HeadConfig(Section):
             tasks=CLASSES,
         ),
     ] = "auto"
-    # "auto" of this and of bag_of_words is of `training/defaults.py`.
+    # "auto" of this and of bag_of_words is of `training/setup/defaults.py`.
     feature_crf: Annotated[
         Auto | Annotated[int, Field(ge=0, le=2**24)],
         Option(

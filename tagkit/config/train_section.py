@@ -106,7 +106,7 @@ class TrainConfig(Section):
         Field(ge=0),
         Option("Epochs without a better dev score before plateau does so.", needs=_WITH_PLATEAU),
     ] = 2
-    # The defaults that are "auto" follow from the size of the corpus: `training/defaults.py`.
+    # The defaults that are "auto" follow from the size of the corpus: `training/setup/defaults.py`.
     batch_size: Annotated[
         Auto | Annotated[int, Field(ge=1)],
         Option("Sentences per batch; auto: 4 to 32 by the size of the corpus."),

@@ -11,7 +11,7 @@ from tagkit.text.schemes import SYNONYMS
 
 Value = TypeVar("Value")
 
-# Chosen from the size of the training corpus (`training/defaults.py`).
+# Chosen from the size of the training corpus (`training/setup/defaults.py`).
 Auto = Literal["auto"]
 Cell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",

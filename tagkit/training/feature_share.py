@@ -12,7 +12,7 @@ from tagkit.evaluation.criterion import Criterion, score_text
 from tagkit.inference.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.heads.feature_crf import SHARES
-from tagkit.training.run import Run
+from tagkit.training.loop.run import Run
 
 # The margin is this divided by the root of the sentences of dev, as the standard error of a
 # difference of two scores is: for names of CoNLL-2003 and CoNLL-2002 0.17 to 0.28, for chunks 0.06.

@@ -20,9 +20,9 @@ from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.readout import Examples, Readout, fit_scales
 from tagkit.nn.ridge import RidgeSums, Rows, Solution
-from tagkit.training.dev_loss import NO_LOSS
-from tagkit.training.run import Ending, Run
-from tagkit.training.state import EpochPlan
+from tagkit.training.loop.dev_loss import NO_LOSS
+from tagkit.training.loop.run import Ending, Run
+from tagkit.training.loop.state import EpochPlan
 from tagkit.wording import RESUME, Message
 
 # Multiples of the mean variance of a state, for `train.ridge_penalty = "auto"`: the smaller the

@@ -16,7 +16,7 @@ from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import Annotated
 from tagkit.storage import encoded
 from tagkit.text.json_text import to_json
-from tagkit.training.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
+from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.wording import visible
 
 _WIDTH = 80  # of a confusion matrix in a file

@@ -12,14 +12,14 @@ from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import plain
-from tagkit.training.callbacks import Epoch
-from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.guessing import loss_of_guessing
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
+from tagkit.training.events.callbacks import Epoch
+from tagkit.training.events.finding import Finding
 from tagkit.training.feature_share import score_dev
+from tagkit.training.folder.run_cleanup import is_finished
+from tagkit.training.loop.run import Ending, Run
 from tagkit.training.results import results, scores_of
-from tagkit.training.run import Ending, Run
-from tagkit.training.run_cleanup import is_finished
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,24 +16,24 @@ from tagkit.features import Ids
 from tagkit.models.device import choose_workers, thread_count
 from tagkit.nn.second_thread import second_thread
 from tagkit.nn.threads import given_threads
-from tagkit.training.beforehand import device_of
-from tagkit.training.callbacks import Listener, listener_of
-from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
-from tagkit.training.distributed import processes_of
-from tagkit.training.micro_batches import oom_as_error
-from tagkit.training.precision import autocast
+from tagkit.training.events.callbacks import Listener, listener_of
+from tagkit.training.events.undisturbed import undisturbed
+from tagkit.training.folder.beforehand import device_of
+from tagkit.training.folder.run_files import TRACKED
+from tagkit.training.folder.run_folder import RunFolder
+from tagkit.training.folder.run_identity import facts_of, identity, output_folder, refuse_unfit
+from tagkit.training.loop.dev_loss import refuse_undefined_loss
+from tagkit.training.loop.micro_batches import oom_as_error
+from tagkit.training.loop.run import MAX_NONFINITE, Action, Ending, Run
+from tagkit.training.loop.state import RunState
+from tagkit.training.loop.time_budget import TimeBudget
+from tagkit.training.optim.precision import autocast
+from tagkit.training.processes.distributed import processes_of
 from tagkit.training.readout import solve_readout
-from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.run_end import Trained, finish, interrupt
-from tagkit.training.run_files import TRACKED
-from tagkit.training.run_folder import RunFolder
-from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
-from tagkit.training.run_settings import is_closed_form
-from tagkit.training.setup import fit, prepare
-from tagkit.training.state import RunState
-from tagkit.training.time_budget import TimeBudget
-from tagkit.training.undisturbed import undisturbed
+from tagkit.training.setup.run_settings import is_closed_form
+from tagkit.training.setup.setup import fit, prepare
 from tagkit.wording import clipped
 
 

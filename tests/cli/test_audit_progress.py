@@ -3,7 +3,7 @@
 import pytest
 
 from tagkit.cli.audit_progress import AuditProgress, fold_line
-from tagkit.training.folds import Fold
+from tagkit.training.several.folds import Fold
 
 
 def fold(number: int, *, learnt: int = 800, left_out: int = 0) -> Fold:

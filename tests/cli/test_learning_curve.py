@@ -11,7 +11,7 @@ from program import SMALL, Program
 from tagkit.cli.curve_progress import curve_lines
 from tagkit.config import Config
 from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
-from tagkit.training.learning_curve import CurveListener
+from tagkit.training.several.learning_curve import CurveListener
 
 SCORES = {875: 0.75, 1750: 0.80, 3500: 0.84, 7000: 0.872, 14_000: 0.8975}
 CURVE = fit("F1", [Point(size, 1, score) for size, score in SCORES.items()], "sentence")
@@ -36,7 +36,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         listener.on_point(CURVE.points[1], was_there=True)
         return CURVE
 
-    monkeypatch.setattr("tagkit.training.learning_curve.learning_curve", measured)
+    monkeypatch.setattr("tagkit.training.several.learning_curve.learning_curve", measured)
     return calls
 
 
@@ -80,7 +80,9 @@ def test_several_seeds_have_a_mean_a_deviation_and_warnings_name_the_flag(
     points = [Point(size, seed, score + 0.01 * seed) for size, score in
               ((10, 0.5), (20, 0.6), (40, 0.55)) for seed in (1, 2, 3)]  # fmt: skip
     curve = fit("F1", points, "sentence")
-    monkeypatch.setattr("tagkit.training.learning_curve.learning_curve", lambda *_, **__: curve)
+    monkeypatch.setattr(
+        "tagkit.training.several.learning_curve.learning_curve", lambda *_, **__: curve
+    )
     lines = tagkit(*TRAIN, "-q").out.splitlines()
     assert lines[:3] == [
         " sentences    dev F1  deviation  seeds",

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tagkit.cli.remaining_time import Remaining, RemainingTime, step_line
-from tagkit.training.callbacks import Step
+from tagkit.training.events.callbacks import Step
 
 EPOCHS, TOTAL = 4, 100
 FIRST = Step(

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tagkit.cli import console
 from tagkit.cli.train_progress import Progress
-from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.events.finding import Finding
 from tagkit.wording import Message
 
 

@@ -208,7 +208,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.nn.recurrent_layer import MERGES
     from tagkit.text.tokenizer import TOKENIZERS
     from tagkit.text.unit_kinds import UNIT_KINDS
-    from tagkit.training.optimizer import OPTIMIZERS
+    from tagkit.training.optim.optimizer import OPTIMIZERS
 
     # Several columns are the task "tag" with a list in data.tag_column.
     assert allowed(Config, "task") == tuple(task for task in TASKS if task != COLUMNS)

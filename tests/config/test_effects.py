@@ -20,9 +20,9 @@ from tagkit.config import (
 )
 from tagkit.errors import ConfigError
 from tagkit.models.bundle import load_bundle
-from tagkit.training.defaults import CorpusSize, choose_by_size, choose_for_text
+from tagkit.training.setup.defaults import CorpusSize, choose_by_size, choose_for_text
+from tagkit.training.several.tuning import tune
 from tagkit.training.trainer import train
-from tagkit.training.tuning import tune
 
 TAG = 'has no effect with task = "tag"; leave it out'
 # Where nobody has named a task.

@@ -20,7 +20,7 @@ from tagkit.config import (
 )
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import ConfigError
-from tagkit.training.run_identity import identity
+from tagkit.training.folder.run_identity import identity
 
 
 class Beam(Section):

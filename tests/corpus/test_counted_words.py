@@ -10,7 +10,7 @@ from tagkit.corpus.counted_words import are_counted
 from tagkit.corpus.lint.check import check
 from tagkit.text.records import Sentence
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 
 
 def sentences(*rows: str) -> list[Sentence]:

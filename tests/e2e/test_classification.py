@@ -22,7 +22,7 @@ from tagkit.models.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
 from tagkit.training.run_end import Trained
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 SMALL = [

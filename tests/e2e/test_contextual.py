@@ -23,8 +23,8 @@ from tagkit.features.contextual import States
 from tagkit.inference.predictor import Predictor, load
 from tagkit.models.contextual import LanguageReader
 from tagkit.text.records import Sentence, TaggedText
-from tagkit.training.contextual import CachedReader
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.setup.contextual import CachedReader
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

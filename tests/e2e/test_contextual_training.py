@@ -22,11 +22,11 @@ from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.text.records import Sentence
-from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.contextual import TrainedReader
-from tagkit.training.optimizer import ModelOptimizer
-from tagkit.training.run_identity import facts_of
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.events.callbacks import Epoch, Listener
+from tagkit.training.folder.run_identity import facts_of
+from tagkit.training.optim.optimizer import ModelOptimizer
+from tagkit.training.setup.contextual import TrainedReader
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

@@ -10,9 +10,9 @@ from program import Program, small
 from runs import StopAt
 
 from tagkit.errors import Interrupted
-from tagkit.training.callbacks import Listener
-from tagkit.training.diagnosis.finding import Finding
-from tagkit.training.seeds import train_seeds
+from tagkit.training.events.callbacks import Listener
+from tagkit.training.events.finding import Finding
+from tagkit.training.several.seeds import train_seeds
 from tagkit.training.trainer import train
 
 

@@ -25,10 +25,10 @@ from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
 from tagkit.text.documents import parts_of
 from tagkit.text.records import Document, Sentence, new_document
-from tagkit.training.distributed import processes_of
-from tagkit.training.micro_batches import MicroBatches
-from tagkit.training.setup import Prepared, prepare
-from tagkit.training.state import RunState
+from tagkit.training.loop.micro_batches import MicroBatches
+from tagkit.training.loop.state import RunState
+from tagkit.training.processes.distributed import processes_of
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

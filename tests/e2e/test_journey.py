@@ -26,7 +26,7 @@ from tagkit.inference.score import evaluate_split, gold_split
 from tagkit.inference.stream import StreamOptions, annotate_file
 from tagkit.inference.workers import SerialWorker
 from tagkit.text.records import Sentence, TextSpan
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.setup.setup import Prepared, prepare
 
 # Three columns: word, part of speech, tag. IOB2: B- begins a span, I- continues it.
 CORPUS = """\

@@ -19,9 +19,9 @@ from tagkit.inference.line_scores import score_lines
 from tagkit.inference.predictor import load
 from tagkit.inference.score import DevScores
 from tagkit.models.bundle import load_bundle
-from tagkit.training.callbacks import Epoch
-from tagkit.training.setup import prepare
-from tagkit.training.state import RunState
+from tagkit.training.events.callbacks import Epoch
+from tagkit.training.loop.state import RunState
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,8 @@ def test_an_epoch_whose_loss_on_dev_is_no_number_is_the_worst_and_a_run_goes_on_
 ) -> None:
     losses = iter([broken, 1.5, broken, 1.2])
     monkeypatch.setattr(
-        "tagkit.training.run.dev_scores", lambda *_: DevScores(next(losses), {"perplexity": 1.0})
+        "tagkit.training.loop.run.dev_scores",
+        lambda *_: DevScores(next(losses), {"perplexity": 1.0}),
     )
     config = settings(tmp_path, "train.max_epochs=4", "train.patience=0")
     listener = StopAtSecondEpoch()
@@ -171,7 +172,7 @@ def test_several_language_models_and_a_benchmark_are_refused(
 def test_a_search_keeps_the_trial_with_the_smallest_loss(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.tuning import tune
+    from tagkit.training.several.tuning import tune
 
     config = settings(tmp_path, "train.max_epochs=1", f"output.dir={tmp_path / 'search'}")
     found = tune(config, parse_spaces(["train.lr=0.00001,0.02"]), trials=3)

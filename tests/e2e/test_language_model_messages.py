@@ -13,12 +13,12 @@ from tagkit.cli.train_progress import seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
 from tagkit.models.task_table import ranking_metric, task_of
-from tagkit.training.audit import audit
-from tagkit.training.learning_curve import learning_curve
-from tagkit.training.seed_scores import SeedScores
-from tagkit.training.setup import prepare
+from tagkit.training.folder.seed_scores import SeedScores
+from tagkit.training.setup.setup import prepare
+from tagkit.training.setup.unknown_units import UnknownUnits, unknown_units
+from tagkit.training.several.audit import audit
+from tagkit.training.several.learning_curve import learning_curve
 from tagkit.training.trainer import train
-from tagkit.training.unknown_units import UnknownUnits, unknown_units
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import Bundle, load_bundle
-from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.events.callbacks import Epoch, Listener
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.slow

@@ -17,8 +17,8 @@ from tagkit.corpus.splits import read_split
 from tagkit.errors import TagkitError
 from tagkit.features.word_vectors import load_vectors
 from tagkit.models.bundle import load_bundle
-from tagkit.training.checkpoint import newest_checkpoint
-from tagkit.training.run_identity import differences
+from tagkit.training.folder.checkpoint import newest_checkpoint
+from tagkit.training.folder.run_identity import differences
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.slow  # two megabytes in every place

@@ -21,7 +21,7 @@ from tagkit.inference import word_cache
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.word_cache import WordCache
 from tagkit.text.records import Sentence
-from tagkit.training import run_folder as runfolder
+from tagkit.training.folder import run_folder as runfolder
 from tagkit.training.trainer import train
 
 END = CHARS_AT_EACH_END

@@ -21,7 +21,7 @@ from tagkit.inference.score import score_model
 from tagkit.models.task_table import TASKS
 from tagkit.storage import digest_of
 from tagkit.text.records import Sentence
-from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.events.callbacks import Epoch, Listener, Step
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train
 

@@ -13,8 +13,8 @@ from torch import nn
 
 from tagkit.config import TrainConfig, allowed, load_config
 from tagkit.models.bundle import load_bundle
-from tagkit.training.optimizer import OPTIMIZERS, ModelOptimizer
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.optim.optimizer import OPTIMIZERS, ModelOptimizer
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")
@@ -141,7 +141,7 @@ def test_a_model_that_begins_with_another_has_padding_rows_of_zeros(
     base = load_bundle(tmp_path / "model")
     with torch.no_grad():  # as random steps of earlier versions left it
         base.model.embed.words.trained.weight[0] = 0.25
-    monkeypatch.setattr("tagkit.training.setup.load_bundle", lambda _: base)
+    monkeypatch.setattr("tagkit.training.setup.setup.load_bundle", lambda _: base)
     flags = {"data.train_file": str(tmp_path / "train.conll"), "train.init_from": "base"}
     new = prepare(load_config(flags=flags), CPU)
     assert not any(row.any() for row in padding_rows(new).values())

@@ -22,7 +22,7 @@ from tagkit.evaluation.language_report import LanguageReport
 from tagkit.inference.evaluate import evaluate
 from tagkit.inference.predictor import load
 from tagkit.inference.text_generator import load_language_model
-from tagkit.training.run_identity import refuse_unfit
+from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 
 # Choices of other tasks, but for what a language model does not have.

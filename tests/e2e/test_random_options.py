@@ -23,7 +23,7 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.inference.predictor import load
-from tagkit.training.run_identity import refuse_unfit
+from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 
 SEEDS = range(4)

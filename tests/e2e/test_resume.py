@@ -28,8 +28,8 @@ from tagkit.errors import CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.inference.predictor import load
 from tagkit.nn.encoder import LAYERS
 from tagkit.storage import whole_folder
-from tagkit.training.callbacks import Step
-from tagkit.training.run_identity import identity
+from tagkit.training.events.callbacks import Step
+from tagkit.training.folder.run_identity import identity
 from tagkit.training.trainer import train
 
 

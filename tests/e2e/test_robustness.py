@@ -24,10 +24,10 @@ from tagkit.features.batch import Batch, Tokens
 from tagkit.models.model import Model
 from tagkit.nn.heads import HEADS
 from tagkit.nn.inference import CachedWords
-from tagkit.training.distributed import processes_of
-from tagkit.training.optimizer import ModelOptimizer
-from tagkit.training.setup import Prepared, prepare
-from tagkit.training.state import RunState
+from tagkit.training.loop.state import RunState
+from tagkit.training.optim.optimizer import ModelOptimizer
+from tagkit.training.processes.distributed import processes_of
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")
@@ -290,7 +290,7 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
     def fails(*_: object, **__: object) -> None:
         raise SHORT[0]
 
-    monkeypatch.setattr("tagkit.training.run.dev_scores", fails)
+    monkeypatch.setattr("tagkit.training.loop.run.dev_scores", fails)
     with pytest.raises(TrainingError, match="too little memory to update or score the model"):
         train(settings(tmp_path))
 

@@ -20,9 +20,9 @@ from tagkit.corpus.weights import write_weights
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.features.encoding import Encoded
 from tagkit.models.task_table import task_of
-from tagkit.training.distributed import processes_of
-from tagkit.training.setup import Prepared, prepare
-from tagkit.training.state import RunState
+from tagkit.training.loop.state import RunState
+from tagkit.training.processes.distributed import processes_of
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

@@ -16,7 +16,7 @@ from tagkit.inference.predicted import predicted_text
 from tagkit.inference.predictor import load
 from tagkit.models.task_table import task_of
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 
 pytestmark = pytest.mark.slow  # tests/models/test_columns.py has the fast ones
 

@@ -55,7 +55,7 @@ def run_files() -> Mapping[str, bytes]:
     """Files of a run that was stopped, its corpora among them, by path."""
     from tagkit.config import load_config
     from tagkit.errors import Interrupted
-    from tagkit.training.callbacks import Listener, Step
+    from tagkit.training.events.callbacks import Listener, Step
     from tagkit.training.trainer import train
 
     class StopInSecondEpoch(Listener):
@@ -376,7 +376,7 @@ def run_checkpoint(case: Case, room: Path) -> None:
 
     Whether a run can take it over is not asked.
     """
-    from tagkit.training.checkpoint import newest_checkpoint
+    from tagkit.training.folder.checkpoint import newest_checkpoint
 
     notes: list[str] = []
     found = newest_checkpoint(

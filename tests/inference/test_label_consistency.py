@@ -15,7 +15,7 @@ from tagkit.inference.label_consistency import stretches
 from tagkit.inference.predictor import Predictor
 from tagkit.models.feature_crf import feature_emissions
 from tagkit.text.records import Document, Prediction, Sentence, unmarked_document
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 
 CPU = torch.device("cpu")
 SIZES = [3, 1, 7, 2, 5, 4, 1]  # sentences of documents, again and again

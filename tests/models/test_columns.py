@@ -30,7 +30,7 @@ from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Prediction, Sentence, Span, TagColumn
 from tagkit.text.schemes import to_spans
 from tagkit.training.run_end import Trained
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

@@ -16,7 +16,7 @@ from tagkit.models.text_scoring import units_of
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
 from tagkit.text.units import END
-from tagkit.training.contextual import CorpusUnits, TrainedReader
+from tagkit.training.setup.contextual import CorpusUnits, TrainedReader
 
 CPU = torch.device("cpu")
 WORDS = (

@@ -19,7 +19,7 @@ from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.heads.feature_crf_blocks import _windows
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.records import Sentence
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 LINES = [

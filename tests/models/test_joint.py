@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from small_runs import of_task
 
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 
 CPU = torch.device("cpu")
 

@@ -19,7 +19,7 @@ from tagkit.models.language_loss import language_target, predicted_words
 from tagkit.models.model import Model
 from tagkit.nn.encoder import LAYERS
 from tagkit.text.records import Sentence
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 BOTH = ("train.lm_loss=0.5", "train.lm_units=both", "encoder.layers=2", "encoder.dropout=0")

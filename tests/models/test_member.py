@@ -20,7 +20,7 @@ from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Sentence
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

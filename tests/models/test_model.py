@@ -24,8 +24,8 @@ from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
-from tagkit.training.precision import autocast
-from tagkit.training.setup import prepare
+from tagkit.training.optim.precision import autocast
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")

@@ -20,7 +20,7 @@ from tagkit.models.tag_sharing import tag_sharing
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.schemes import PLAIN, PREFIXES
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")

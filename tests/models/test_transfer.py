@@ -14,7 +14,7 @@ from tagkit.inference.predictor import load
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.transfer import copy_weights, inherit_options
 from tagkit.nn.heads.tagging import ChainHead
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 TEXTS = ["Ada Miller visits Cape Town .", "Finn likes Rome .", "Eve Novak knows New York ."]
@@ -287,12 +287,14 @@ def test_what_counts_beside_the_network_is_said_to_be_left_out(
         found.model.feature_crf.share.fill_(share)
         return found
 
-    monkeypatch.setattr("tagkit.training.setup.load_bundle", with_share)
+    monkeypatch.setattr("tagkit.training.setup.setup.load_bundle", with_share)
     run = prepared(further(tmp_path, model))
     assert run.started.endswith(
         "new: 6 words; left out: its CRF of word features, which counted 30 %"
     )
-    monkeypatch.setattr("tagkit.training.setup.load_bundle", lambda path: with_share(path, 0.0))
+    monkeypatch.setattr(
+        "tagkit.training.setup.setup.load_bundle", lambda path: with_share(path, 0.0)
+    )
     assert prepared(further(tmp_path, model)).started.endswith("new: 6 words")
     texts = tiny.classified(tmp_path)
     classes = tiny.small(tmp_path / "two", "task=classify", "head.bag_of_words=64", **texts)

@@ -7,7 +7,7 @@ import torch
 
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 LINES = ["red cat", "green dog", "blue fish", "red dog", "green fish"] * 6

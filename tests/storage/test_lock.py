@@ -18,8 +18,8 @@ from marks import mostly_slow
 from tagkit.errors import CheckpointError
 from tagkit.storage import LOCK, MANIFEST
 from tagkit.storage.lock import locked
-from tagkit.training.callbacks import Listener, Step
-from tagkit.training.seeds import train_seeds
+from tagkit.training.events.callbacks import Listener, Step
+from tagkit.training.several.seeds import train_seeds
 from tagkit.training.trainer import train
 
 HOLD = """
@@ -100,7 +100,7 @@ def test_a_second_run_is_refused_at_once_with_the_first_ones_process_and_start(
 def test_a_second_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.tuning import tune
+    from tagkit.training.several.tuning import tune
 
     config = tiny.small(corpus, f"output.dir={tmp_path / 'search'}")
     with held(tmp_path / "search") as process:
@@ -218,7 +218,7 @@ def test_where_a_file_system_has_no_locks_the_run_goes_on_with_a_note(
 def test_only_the_first_of_several_processes_takes_the_lock(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagkit.training.run_folder import RunFolder
+    from tagkit.training.folder.run_folder import RunFolder
 
     with held(tmp_path / "run"), RunFolder(tmp_path / "run", writes=False).locked(silent):
         pass

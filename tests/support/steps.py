@@ -9,12 +9,12 @@ import pytest
 from torch import Tensor
 
 from tagkit.features import Ids
-from tagkit.training.callbacks import Listener, Step
-from tagkit.training.optimizer import Clipped, ModelOptimizer
-from tagkit.training.run import Run
-from tagkit.training.run_folder import RunFolder
-from tagkit.training.state import EpochPlan, RunState
-from tagkit.training.time_budget import TimeBudget
+from tagkit.training.events.callbacks import Listener, Step
+from tagkit.training.folder.run_folder import RunFolder
+from tagkit.training.loop.run import Run
+from tagkit.training.loop.state import EpochPlan, RunState
+from tagkit.training.loop.time_budget import TimeBudget
+from tagkit.training.optim.optimizer import Clipped, ModelOptimizer
 from tagkit.training.trainer import training_loop
 
 

@@ -14,9 +14,9 @@ from runs import StopAt
 
 from tagkit.config import Config
 from tagkit.errors import Interrupted
-from tagkit.training.distributed import processes_of
-from tagkit.training.setup import prepare
-from tagkit.training.state import RunState
+from tagkit.training.loop.state import RunState
+from tagkit.training.processes.distributed import processes_of
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 LAST, BEFORE = "step-00000013", "step-00000010"

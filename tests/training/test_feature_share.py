@@ -20,11 +20,11 @@ from tagkit.models import feature_crf
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.feature_crf import SHARES
 from tagkit.training import feature_share
-from tagkit.training.distributed import Processes
 from tagkit.training.feature_share import score_dev
-from tagkit.training.run import Run
-from tagkit.training.setup import prepare
-from tagkit.training.state import RunState
+from tagkit.training.loop.run import Run
+from tagkit.training.loop.state import RunState
+from tagkit.training.processes.distributed import Processes
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 

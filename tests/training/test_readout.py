@@ -18,7 +18,7 @@ from tagkit.inference.predictor import load
 from tagkit.models.bundle import load_bundle
 from tagkit.models.model import Model
 from tagkit.nn.ridge import RidgeSums, Solution
-from tagkit.training.callbacks import Listener
+from tagkit.training.events.callbacks import Listener
 from tagkit.training.readout import PENALTIES
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train

@@ -21,10 +21,10 @@ from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.inference.predictor import Predictor
 from tagkit.models.bundle import load_bundle
-from tagkit.training import run_folder
-from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.run_files import GOLD, RESULTS
-from tagkit.training.seeds import train_seeds
+from tagkit.training.events.callbacks import Epoch, Listener
+from tagkit.training.folder import run_folder
+from tagkit.training.folder.run_files import GOLD, RESULTS
+from tagkit.training.several.seeds import train_seeds
 from tagkit.training.trainer import train
 
 USUAL = {*RESULTS} - {GOLD}  # which only some runs write

@@ -11,8 +11,8 @@ import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
 from tagkit.inference.score import gold_split
-from tagkit.training.callbacks import Listener
-from tagkit.training.run_files import RESULTS
+from tagkit.training.events.callbacks import Listener
+from tagkit.training.folder.run_files import RESULTS
 from tagkit.training.trainer import train
 
 # The network learns next to nothing, so that all is of the CRF of word features.

@@ -27,14 +27,14 @@ from tagkit.models.model import Model
 from tagkit.nn.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import illegal_count
-from tagkit.training.callbacks import Epoch, Listener, Save, Step
-from tagkit.training.checkpoint import newest_checkpoint
-from tagkit.training.dev_loss import DevLoss
-from tagkit.training.distributed import processes_of
-from tagkit.training.lr_schedule import Schedule
-from tagkit.training.optimizer import OPTIMIZERS
-from tagkit.training.setup import Prepared, prepare
-from tagkit.training.state import RunState
+from tagkit.training.events.callbacks import Epoch, Listener, Save, Step
+from tagkit.training.folder.checkpoint import newest_checkpoint
+from tagkit.training.loop.dev_loss import DevLoss
+from tagkit.training.loop.state import RunState
+from tagkit.training.optim.lr_schedule import Schedule
+from tagkit.training.optim.optimizer import OPTIMIZERS
+from tagkit.training.processes.distributed import processes_of
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 
@@ -494,7 +494,7 @@ def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
 def test_a_plateau_on_dev_lowers_the_rate_of_a_run_and_of_one_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(0.5, {}))
+    monkeypatch.setattr("tagkit.training.loop.run.dev_scores", lambda *_: DevScores(0.5, {}))
     rates = []
     for after in (10**6, 7):
         config = of_task(
@@ -543,8 +543,8 @@ def test_as_long_as_epochs_score_0_the_last_is_the_best(
     losses: list[float | None], best: list[int],
 ) -> None:  # fmt: skip
     left, other = iter(scores), iter(losses)
-    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(left), {}))
-    monkeypatch.setattr("tagkit.training.dev_loss.DevLoss.compute", lambda _: next(other))
+    monkeypatch.setattr("tagkit.training.loop.run.dev_scores", lambda *_: DevScores(next(left), {}))
+    monkeypatch.setattr("tagkit.training.loop.dev_loss.DevLoss.compute", lambda _: next(other))
     trained = train(of_task(tmp_path, "tag", "train.max_epochs=5", "train.patience=0"))
     assert [epoch.number for epoch in trained.epochs if epoch.is_best] == best
     assert [epoch.dev_loss for epoch in trained.epochs] == losses
@@ -555,7 +555,9 @@ def test_of_epochs_that_score_the_same_the_first_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([0.4, 0.6, 0.6, 0.5, 0.6])
-    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(scores), {}))
+    monkeypatch.setattr(
+        "tagkit.training.loop.run.dev_scores", lambda *_: DevScores(next(scores), {})
+    )
     listener = Weights()
     config = of_task(
         tmp_path, "tag", "train.max_epochs=5", "train.patience=0", "train.average_decay=0",

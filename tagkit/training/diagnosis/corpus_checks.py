@@ -16,9 +16,9 @@ from tagkit.features.vocabulary import decomposed
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
-from tagkit.training.diagnosis.finding import Check, Finding, Statement
 from tagkit.training.diagnosis.raw_text import counted_words, other_words
-from tagkit.training.setup import Prepared
+from tagkit.training.events.finding import Check, Finding, Statement
+from tagkit.training.setup.setup import Prepared
 from tagkit.wording import (
     Message,
     Setting,

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from tagkit.training.run_settings import is_closed_form
-from tagkit.training.setup import Prepared
+from tagkit.training.setup.run_settings import is_closed_form
+from tagkit.training.setup.setup import Prepared
 
 
 def loss_of_guessing(prepared: Prepared) -> float:

@@ -9,8 +9,8 @@ from tagkit.corpus.counted_words import are_counted
 from tagkit.corpus.dataset import Split
 from tagkit.text.records import Sentence
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
-from tagkit.training.diagnosis.finding import Statement
-from tagkit.training.setup import Prepared
+from tagkit.training.events.finding import Statement
+from tagkit.training.setup.setup import Prepared
 from tagkit.wording import Message, Setting, quoted
 
 # Of the words of ten public corpora 0 to 8 % are no tokens (tweets have most); of Chinese that is

@@ -13,9 +13,9 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import OUTSIDE
-from tagkit.training.callbacks import Epoch
-from tagkit.training.diagnosis.finding import Check, Finding, Statement
-from tagkit.training.run import Ending
+from tagkit.training.events.callbacks import Epoch
+from tagkit.training.events.finding import Check, Finding, Statement
+from tagkit.training.loop.run import Ending
 from tagkit.wording import Message, Setting, listed, plural, quoted, shown_name
 
 _FEW = 5  # with fewer examples in dev, or texts, a score is chance

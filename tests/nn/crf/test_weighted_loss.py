@@ -16,7 +16,7 @@ from tagkit.nn.crf import weighted_loss as module
 from tagkit.nn.crf.chain import Chain, path_score
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train
 
 TAGS, TIME = 3, 4

@@ -19,8 +19,8 @@ from tagkit.training.diagnosis.corpus_checks import (
     count_spans,
     diagnose_corpus,
 )
-from tagkit.training.diagnosis.finding import Finding
-from tagkit.training.setup import prepare
+from tagkit.training.events.finding import Finding
+from tagkit.training.setup.setup import prepare
 
 TRAVEL = Path(__file__).parents[3] / "data" / "travel"
 ADA = ["Ada\tB-PER", "saw\tO", "the\tO", "old\tO", "town\tO", "of\tO", "Rome\tB-LOC"]

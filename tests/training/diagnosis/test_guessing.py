@@ -7,9 +7,9 @@ import pytest
 import tiny
 import torch
 
-from tagkit.training.dev_loss import DevLoss
 from tagkit.training.diagnosis.guessing import loss_of_guessing
-from tagkit.training.setup import Prepared, prepare
+from tagkit.training.loop.dev_loss import DevLoss
+from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
 COLUMNS = 'data.tag_column=["LEMMA", "UPOS", "FEATS", "MISC.NER"]'

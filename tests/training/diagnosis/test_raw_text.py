@@ -9,7 +9,7 @@ import torch
 from tagkit.config import load_config
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.diagnosis.raw_text import other_words
-from tagkit.training.setup import prepare
+from tagkit.training.setup.setup import prepare
 
 
 def said(folder: Path, words: str, *options: str) -> list[str]:

@@ -12,10 +12,10 @@ from tagkit.config.encoder_section import EncoderConfig
 from tagkit.evaluation.class_report import JointReport, make_class_report
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import make_tag_report
-from tagkit.training.callbacks import Epoch
-from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.run_checks import RUN_CHECKS, Outcome, diagnose_run
-from tagkit.training.run import Ending
+from tagkit.training.events.callbacks import Epoch
+from tagkit.training.events.finding import Finding
+from tagkit.training.loop.run import Ending
 
 README = Path(__file__).parents[3] / "README.md"
 SPANS = [["B-PER", "O"], ["B-LOC", "O"]] * 6

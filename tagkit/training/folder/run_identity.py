@@ -1,0 +1,283 @@
+"""What identifies a run: its output folder, and the options and corpora that resuming must keep.
+
+Resuming promises the weights of a run that was never stopped. So everything that changes weights is
+compared with what the checkpoint has recorded: options, the corpora by digest (a path may now hold
+another file), the kind of device and the number of processes.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import (
+    FORMER_DEFAULTS,
+    Config,
+    fixed,
+    option_values,
+    options_of,
+    refuse_without_effect,
+    with_options,
+)
+from tagkit.corpus.formats.source import is_pipe
+from tagkit.errors import BundleError, ConfigError, VectorsError
+from tagkit.models.model import LANGUAGE_MODELS
+from tagkit.models.model_folder import find_bundle
+from tagkit.models.seed_folders import SEED_RUN
+from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
+from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES
+from tagkit.training.optim.fine_tuning import FineTuning
+from tagkit.training.setup.setup import Prepared
+from tagkit.wording import OUTPUT, Message, Setting, clipped
+
+_CONTENT = "content of "
+_PUT_BACK = ". A run is resumed with the {} that it started with: put {} back"
+# An option that runs of 0.1.0 did not have, so that their checkpoints show by its absence.
+_SINCE_0_2 = "embeddings.affix_dim"
+
+
+def output_folder(config: Config) -> Path:
+    """The folder that a command writes into.
+
+    Raises:
+        ConfigError: the name is empty.
+    """
+    # From an unset variable of a shell: Path("") would be the current folder.
+    if not config.output.dir.strip():
+        raise ConfigError(
+            "output.dir",
+            [
+                Message(
+                    "expected a folder, found an empty name; ",
+                    Setting("output.dir", "."),
+                    " is the current one",
+                )
+            ],
+        )
+    return Path(config.output.dir)
+
+
+def refuse_unfit(config: Config, *, resume: bool) -> None:
+    """Refuse options without effect, and what a run reads and would replace.
+
+    Raises:
+        ConfigError: an option has no effect, or something is read from the output folder.
+    """
+    # A run of 0.1.0, which did not refuse them, must still be resumable.
+    if not (resume and _has_run(Path(config.output.dir))):
+        refuse_without_effect(config, "configuration")
+    for path in config.embeddings.contextual:
+        if not path.strip():  # Path("") would be the current folder
+            raise ConfigError(
+                Setting("embeddings.contextual"),
+                ["expected folders of language models, found an empty name"],
+            )
+    refuse_unreadable(config, resume=resume)
+
+
+def refuse_unreadable(config: Config, *, resume: bool) -> None:
+    """Refuse models and vectors to read that are not there, or that are replaced.
+
+    The arguments are those of `refuse_replaced`.
+
+    Raises:
+        BundleError: there is no such model.
+        ConfigError: something is read from the output folder.
+        VectorsError: there is no such file of vectors.
+    """
+    refuse_replaced(config, resume=resume)
+    output, embeddings = Path(config.output.dir), config.embeddings
+    is_resumed = resume and (_has_run(output) or os.path.exists(output / CURVE))
+    models: list[tuple[Setting, Sequence[str], str]] = [
+        (Setting("train.init_from"), (config.train.init_from,), "a model"),
+        (Setting("embeddings.contextual"), embeddings.contextual, "a language model"),
+    ]
+    for option, named, kind in models:
+        for path in named:
+            if path and not os.path.exists(path):
+                expected = f"; expected the folder of {kind}"
+                remedy = _PUT_BACK.format("model", "it") if is_resumed else expected
+                raise BundleError(Message(option, f": {path}: no such folder{remedy}"))
+    vectors = embeddings.vectors
+    if vectors and not os.path.exists(vectors):
+        remedy = _PUT_BACK.format("vectors", "them") if is_resumed else ""
+        problem = f": {vectors}: no such file of word vectors{remedy}"
+        raise VectorsError(Message(Setting("embeddings.vectors"), problem))
+
+
+def _has_run(folder: Path) -> bool:
+    """Whether a run, or one of several seeds, has begun here, or beside the run of one seed."""
+    if SEED_RUN.fullmatch(folder.name) and _has_run(folder.parent):
+        return True
+    names: list[str] = []
+    with suppress(OSError):  # of a folder that cannot be read the run will say so
+        names = os.listdir(folder)
+    return any(name == CHECKPOINTS or SEED_RUN.fullmatch(name) for name in names)
+
+
+def refuse_replaced(config: Config, *, resume: bool) -> None:
+    """Refuse models and files to read that lie in the output folder, which is replaced.
+
+    Args:
+        config: of the run.
+        resume: whether a run there is resumed, which leaves other files where they are.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    data, output = config.data, Path(config.output.dir)
+    paths: list[tuple[Setting, Sequence[str]]] = [
+        (Setting("train.init_from"), (config.train.init_from,)),
+        (Setting("embeddings.contextual"), config.embeddings.contextual),
+    ]
+    if not resume:
+        paths += [
+            (Setting("data.train_file"), (data.train_file,)),
+            (Setting("data.dev_file"), (data.dev_file,)),
+            (Setting("data.test_file"), (data.test_file,)),
+            (Setting("data.weights"), (data.weights,)),
+            (Setting("embeddings.vectors"), (config.embeddings.vectors,)),
+        ]
+    for option, named in paths:
+        for path in named:
+            if path and not is_pipe(path) and _is_inside(Path(path), output):
+                same = os.path.realpath(path) == os.path.realpath(output)
+                where = "is the output too" if same else f"lies in {output}, which is replaced"
+                problem = f"{path} {where}; name another ("
+                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    # Not Path.resolve, which raises where links form a loop.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def identity(
+    config: Config, digests: Mapping[str, str | None], device: str, processes: int
+) -> dict[str, Any]:
+    """What a resumed run must have in common with the run that wrote the checkpoint, by name.
+
+    Args:
+        config: resolved from the corpus.
+        digests: of the corpora, by split.
+        device: "cpu" or "cuda"; the number of a GPU does not matter.
+        processes: number of processes that train together.
+    """
+    # These names are keys of every checkpoint (state.run): to rename one would make the old
+    # checkpoints look as if they agreed, since only names that both have are compared.
+    values = option_values(config)
+    kept = {name: values[name] for name, option in options_of(Config).items() if not option.resume}
+    corpora = {f"{split} corpus": digest for split, digest in digests.items()}
+    contents = {
+        "vectors": config.embeddings.vectors,
+        "file of weights": config.data.weights,
+    }
+    for key, path in contents.items():
+        corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
+    # Under a name of its own: earlier runs recorded the digest of the whole folder, which changes
+    # when the run there goes on or its model is calibrated.
+    initial = config.train.init_from
+    corpora[f"{_CONTENT}initial model"] = _digest_of_model(Path(initial)) if initial else None
+    for number, path in enumerate(config.embeddings.contextual, 1):
+        # Its files alone: the folder of a run may have grown since.
+        corpora[f"{_CONTENT}language model {number}"] = digest_of(find_bundle(Path(path)))
+    return {**kept, **corpora, "kind of device": device, "number of processes": processes}
+
+
+def _digest_of_model(path: Path) -> str:
+    """Of all that makes a model but its metadata, which a calibration changes."""
+    folder = find_bundle(path)
+    parts = [f"{digest_of(folder / name)}" for name in MODEL_FILES if name != METADATA]
+    return digest_of_bytes("\n".join(parts).encode())
+
+
+def _trains_language_models(prepared: Prepared) -> bool:
+    """Whether those of `embeddings.contextual` are trained in the last epoch, if not before."""
+    settings = prepared.config.train
+    if prepared.config.embeddings.freeze_contextual:
+        return False
+    model = prepared.model
+    tuning = FineTuning(model.layer_groups(), dict(model.named_parameters()), settings)
+    return LANGUAGE_MODELS in tuning.trained_groups(fixed(settings.max_epochs))
+
+
+def facts_of(prepared: Prepared) -> dict[str, Any]:
+    """The corpora and labels that a model was trained on, for its metadata."""
+    corpus, read = prepared.corpus, prepared.vocabulary.contextual
+    # The digest is that of the language model before.
+    further = {"trained_further": True} if _trains_language_models(prepared) else {}
+    splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    return {
+        "data": {
+            name: {
+                "file": split.path,
+                "sentences": len(split.sentences),
+                "tokens": split.tokens,
+                "scheme": split.scheme,
+                "sha256": split.digest,
+            }
+            for name, split in splits.items()
+            if split
+        },
+        # Of several columns the vocabulary has the labels, and lemmas are not few.
+        "labels": sorted(corpus.train.labels())
+        if corpus.scheme and not prepared.vocabulary.columns
+        else [],
+        "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
+        **(
+            {"contextual": [{"path": p.path, "sha256": p.sha256, **further} for p in read]}
+            if read
+            else {}
+        ),
+    }
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The differences of two identities, each as part of a sentence."""
+    found = []
+    # A run of an earlier version lacks the options that were added since, and did what they do by
+    # default (or did by default: `FORMER_DEFAULTS`).
+    without = {f"{_CONTENT}file of weights": None}
+    before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **before}
+    for name in sorted(before.keys() & now.keys()):
+        old, new = before[name], now[name]
+        if old != new:
+            other = name.endswith(" corpus") or name.startswith(_CONTENT)
+            found.append(
+                f"another {name.removeprefix(_CONTENT)}"
+                if other
+                else f"{name} = {_shown(old)}, not {_shown(new)}"
+            )
+    return found
+
+
+def _shown(value: Any) -> str:
+    """An option's value, written as in TOML."""
+    return "unset" if value is None else clipped(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def with_former_defaults(config: Config, run: object) -> Config:
+    """The configuration with what the run that is resumed had, for options left unset.
+
+    That is of options whose defaults have changed, or may change: they depend on the corpus.
+
+    Args:
+        config: of the run that resumes it.
+        run: `identity` of the run that is resumed, from its checkpoint.
+    """
+    if not isinstance(run, Mapping):
+        return config
+    is_former = _SINCE_0_2 not in run
+    former = {
+        name: run.get(name, default)
+        for name, default in FORMER_DEFAULTS.items()
+        if not _is_set(config, name) and (name in run or is_former)
+    }
+    return with_options(config, former) if former else config
+
+
+def _is_set(config: Config, name: str) -> bool:
+    section, _, key = name.partition(".")
+    return key in getattr(config, section).model_fields_set

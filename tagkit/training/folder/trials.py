@@ -1,0 +1,114 @@
+"""The trials of a search, its result, and the files that it adds to a folder.
+
+    study.db     Optuna's database of all trials, and SQLite's files beside it
+    best.toml    the best configuration, complete
+    trial-N/     the run of the trial that is being trained; removed at its end
+
+This module does not import Optuna: a run must recognise the files of a search where Optuna is not
+installed.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import Config, parse_config
+from tagkit.training.folder.artifact import FileArtifact
+
+STUDY, BEST_CONFIG = "study.db", "best.toml"
+# SQLite's rollback journal, and its log and index of write-ahead mode; a kill leaves them behind.
+STUDY_FILES = (STUDY, *(f"{STUDY}-{end}" for end in ("journal", "wal", "shm")))
+STUDY_NAME = "tagkit"  # of the study in its database
+TRIAL_RUN = re.compile(r"trial-[0-9]+")  # folders that are runs of their own
+
+
+def trial_folder(number: int) -> str:
+    """The name of the folder in which a trial, counted from 1, is trained."""
+    return f"trial-{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One model of a search.
+
+    Attributes:
+        number: from 1.
+        values: of the searched options, by dotted name.
+        dev: score on dev by `train.metric`: the best epoch's, or, if the trial was stopped early,
+            the last epoch's. None if it failed.
+        state: "done", "given up" (stopped early by the pruner) or "failed".
+        seconds: duration.
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    dev: float | None
+    state: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The result of a search.
+
+    Attributes:
+        trials: all that have ended, including those of earlier runs of the command.
+        best: the trial with the best score on dev among those that are done; of several with
+            the same score, the first.
+        config: its configuration, as in `best.toml`.
+        folder: of the search.
+    """
+
+    trials: tuple[Trial, ...]
+    best: Trial
+    config: Config
+    folder: Path
+
+
+class TuneListener:
+    """Callbacks of a search; this one does nothing."""
+
+    def on_start(self) -> None:
+        """Called once, before the first trial."""
+
+    def on_measure(self, name: str) -> None:
+        """Called once it is known what the score on dev is called, such as "F1".
+
+        That depends on the labels of the corpora: for a new search it is before the first step.
+        """
+
+    def on_trial(self, trial: Trial, *, is_best: bool) -> None:
+        """Called when a trial has ended."""
+
+    def on_note(self, text: str) -> None:
+        """Called with a message for the user, one sentence."""
+
+
+def _is_study(path: Path) -> bool:
+    # SQLite keeps the text of CREATE statements, and short values, as they are in the file, so
+    # its tables and the study's name are found without opening the database.
+    content = path.read_bytes()
+    parts = (
+        b"CREATE TABLE studies",
+        b"CREATE TABLE trial_intermediate_values",
+        STUDY_NAME.encode(),
+    )
+    return content.startswith(b"SQLite format 3\0") and all(part in content for part in parts)
+
+
+def _is_best_config(path: Path) -> bool:
+    # We write every section; a configuration by hand (which may be called best.toml) rarely has
+    # all of them, and one that does not parse is certainly not ours.
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {"data", "encoder", "train", "output"} <= values.keys() and bool(
+        parse_config(values, str(path))
+    )
+
+
+FILES = (
+    FileArtifact(STUDY, _is_study, companions=STUDY_FILES[1:]),
+    FileArtifact(BEST_CONFIG, _is_best_config),
+)

@@ -1,0 +1,1 @@
+"""The state of the training loop, its batches, losses and times."""

@@ -1,0 +1,1 @@
+"""From a configuration to all that a run needs."""

@@ -1,0 +1,301 @@
+"""Language models that a new model reads with: loaded, frozen or trained further.
+
+Frozen ones read each sentence once: their states are kept on disk. Those of models that are trained
+change with each step, so a batch has the units instead, and reading them is part of its forward
+pass.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from tagkit.config import Config, to_toml, with_options
+from tagkit.corpus.splits import Corpus
+from tagkit.errors import ConfigError, DataError
+from tagkit.features import Ids
+from tagkit.features.contextual import ContextualUnits, States, UnitRows, padded_rows
+from tagkit.features.encoding import Encoded
+from tagkit.features.examples import Examples
+from tagkit.features.language_part import LanguagePart
+from tagkit.limits import MAX_LENGTH
+from tagkit.models.bundle import Bundle, load_bundle
+from tagkit.models.contextual import ContextualReader, LanguageReader
+from tagkit.models.language_network import LanguageModel
+from tagkit.models.model import Model
+from tagkit.models.task import Task
+from tagkit.models.weights import build_without_weights, set_weights
+from tagkit.nn.encoder import LAYERS
+from tagkit.storage import WEIGHTS
+from tagkit.text.json_text import from_json, to_json
+from tagkit.text.records import Sentence
+from tagkit.text.windows import cut, windows
+from tagkit.training.setup.state_cache import StateCache
+from tagkit.wording import Message, Setting
+
+_Numbers = npt.NDArray[np.int32]
+
+
+class CachedReader(ContextualReader):
+    """Language models whose states at the words of a corpus are kept on disk."""
+
+    def __init__(
+        self,
+        parts: Sequence[LanguagePart],
+        readers: Sequence[LanguageReader],
+        device: torch.device,
+    ) -> None:
+        """`readers` of the parts, which read on this device."""
+        super().__init__(parts, readers)
+        self._device = device
+        self._caches = [StateCache(part, device) for part in self.parts]
+
+    def fill(self, sentences: Sequence[Sentence]) -> None:
+        """Have the states of these sentences on disk.
+
+        Raises:
+            DataError: they cannot be written.
+        """
+        for cache, reader in zip(self._caches, self.readers, strict=True):
+            # In batches of one shape: what is on disk already changes no number.
+            cache.fill(sentences, partial(reader.read, device=self._device, alike=True))
+
+    def read(self, sentences: Sequence[Sentence], device: torch.device) -> list[States]:
+        """The states of all models at each word, side by side; from the disk where known."""
+        return list(self.stored(sentences))
+
+    def stored(self, sentences: Sequence[Sentence]) -> "StoredStates":
+        """The same, in memory only while it is used."""
+        each = []
+        for cache, reader in zip(self._caches, self.readers, strict=True):
+            known = [cache.get(sentence) for sentence in sentences]
+            others = [s for s, states in zip(sentences, known, strict=True) if states is None]
+            read = iter(reader.read(others, self._device, alike=True) if others else ())
+            each.append([next(read) if states is None else states for states in known])
+        return StoredStates(each)
+
+
+class StoredStates(Sequence[States]):
+    """The states of several language models at the words of sentences, joined when asked for."""
+
+    def __init__(self, each: Sequence[Sequence[States]]) -> None:
+        """`each`: of a language model (words, states) of each sentence."""
+        self._each = each
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self._each[0])
+
+    @overload
+    def __getitem__(self, index: int) -> States: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[States]: ...
+
+    def __getitem__(self, index: int | slice) -> States | Sequence[States]:
+        """The states of all models at the words of a sentence, side by side."""
+        if isinstance(index, slice):
+            return StoredStates([states[index] for states in self._each])
+        return np.concatenate([states[index] for states in self._each], 1)
+
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> Tensor:
+        """As described in `ContextualInputs`."""
+        sizes = [states[0].shape[1] for states in self._each]
+        # Each model's states are copied to their place, not first beside those of the others.
+        padded = np.zeros((len(indices), width, sum(sizes)), np.float32)
+        begin = 0
+        for known, size in zip(self._each, sizes, strict=True):
+            for row, index in enumerate(indices):
+                states = known[index]
+                padded[row, : len(states), begin : begin + size] = states
+            begin += size
+        return torch.from_numpy(padded)
+
+
+class TrainedReader(ContextualReader, nn.Module):
+    """Language models whose embeddings and layers are parameters of the model that reads with them.
+
+    Their softmax is not: nothing reads it. A saved model has it all the same, as it was, so that
+    its folder is like that of a model with frozen ones.
+    """
+
+    def __init__(self, parts: Sequence[LanguagePart], readers: Sequence[LanguageReader]) -> None:
+        """`readers` of the parts, whose models have no dropout."""
+        nn.Module.__init__(self)
+        super().__init__(parts, readers)
+        # The names of parameters are those that a saved model has for them.
+        for number, reader in enumerate(self.readers):
+            layers = {"embed": reader.model.embed, "encoder": reader.model.encoder}
+            self.add_module(str(number), nn.ModuleDict(layers))
+
+    def units(self, sentences: Sequence[Sentence]) -> "CorpusUnits":
+        """Sentences as these models read them."""
+        return CorpusUnits(self.readers, sentences)
+
+
+class CorpusUnits:
+    """Sentences as units of several language models, and where in these each word's state is."""
+
+    def __init__(self, readers: Iterable[LanguageReader], sentences: Sequence[Sentence]) -> None:
+        """Cut the sentences into units, once for all epochs."""
+        self._rows: list[list[tuple[_Numbers, _Numbers]]] = []
+        for reader in readers:
+            read = (reader.reading(sentence.words) for sentence in sentences)
+            self._rows.append(
+                [(np.array(r.units, np.int32), np.array(r.places, np.int32)) for r in read]
+            )
+
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> ContextualUnits:
+        """As described in `ContextualInputs`."""
+        rows = []
+        for known in self._rows:
+            units, places = zip(*(known[index] for index in indices), strict=True)
+            # Padding is 0: the unknown unit, which all language models have.
+            longest = max(map(len, units))
+            rows.append(
+                UnitRows(
+                    padded_rows(units, longest, np.int64), padded_rows(places, width, np.int64)
+                )
+            )
+        return ContextualUnits(tuple(rows))
+
+
+def load_contextual(config: Config, device: torch.device) -> CachedReader | TrainedReader | None:
+    """The language models that `embeddings.contextual` names; None where it names none.
+
+    Raises:
+        BundleError: one cannot be read.
+        DataError: one is no language model, or is there twice.
+    """
+    parts: list[LanguagePart] = []
+    readers: list[LanguageReader] = []
+    for path in config.embeddings.contextual:
+        bundle = load_bundle(Path(path))
+        if not isinstance(bundle.model, LanguageModel):
+            raise DataError(
+                Message(
+                    f"{path}: expected a language model, as ",
+                    Setting("embeddings.contextual"),
+                    f" names, found one of task = '{bundle.config.task}'",
+                )
+            )
+        part = _part_of(path, bundle)
+        _refuse_twice(part, parts)
+        parts.append(part)
+        frozen = config.embeddings.freeze_contextual
+        readers.append(LanguageReader(part, bundle.model if frozen else _without_dropout(bundle)))
+    if not parts:
+        return None
+    if config.embeddings.freeze_contextual:
+        return CachedReader(parts, readers, device)
+    return TrainedReader(parts, readers)
+
+
+def _refuse_twice(part: LanguagePart, others: Iterable[LanguagePart]) -> None:
+    """Refuse a language model whose states another one gives already.
+
+    Raises:
+        DataError: it is among the others, whatever the folder of either is called.
+    """
+    for other in others:
+        if replace(other, path=part.path) == part:
+            raise DataError(
+                Message(
+                    Setting("embeddings.contextual"),
+                    f": {other.path} and {part.path} are the same language model, whose states "
+                    "would be read twice; leave one of them out",
+                )
+            )
+
+
+def _without_dropout(bundle: Bundle) -> LanguageModel:
+    """The same language model, in which training drops nothing and cuts no gradient.
+
+    Its states are inputs of another model, whose dropout of inputs is theirs too.
+    """
+    none = dict.fromkeys(("dropout", "locked_dropout", "word_dropout", "weight_drop"), 0.0)
+    config = with_options(bundle.config, {f"encoder.{name}": value for name, value in none.items()})
+    if LAYERS[config.encoder.cell].recurrent:
+        config = with_options(config, {"train.bptt": 0})
+    model = build_without_weights(config, bundle.vocabulary)
+    set_weights(model, bundle.model.state_dict(), config, bundle.vocabulary)
+    assert isinstance(model, LanguageModel)  # as `bundle.model` is
+    return model
+
+
+def _part_of(path: str, bundle: Bundle) -> LanguagePart:
+    return LanguagePart(
+        path=path,
+        sha256=bundle.metadata["sha256"][WEIGHTS],
+        states=bundle.model.encoder.outputs,
+        config=to_toml(bundle.config),
+        # As it is read from a saved model, whose lists are no tuples.
+        vocabulary=from_json(to_json(bundle.vocabulary.to_dict(), indent=0).encode()),
+    )
+
+
+def refuse_base(config: Config, base: Bundle) -> None:
+    """Refuse to begin with the weights of another model where one of the two reads contextually.
+
+    Raises:
+        ConfigError: one does.
+    """
+    name, own = config.train.init_from, config.embeddings.contextual
+    theirs = base.config.embeddings.contextual
+    if own or theirs:
+        which = "this model" if own else name
+        raise ConfigError(
+            "train.init_from",
+            [
+                Message(
+                    f"{which} reads the states of language models (",
+                    Setting("embeddings.contextual"),
+                    "), with which a model cannot start from the weights of another; ",
+                    "leave one of the two out" if own else "name another model, or leave it out",
+                )
+            ],
+        )
+
+
+def read_corpus(
+    reader: CachedReader | TrainedReader, task: Task, corpus: Corpus, train: Iterable[Sentence]
+) -> None:
+    """Have the states of all that training and scoring will read, if they stay the same.
+
+    Args:
+        reader: of the language models.
+        task: what is predicted.
+        corpus: of which dev and test are read as prediction reads them.
+        train: the training corpus as the model learns it.
+
+    Raises:
+        DataError: they cannot be kept on disk.
+    """
+    if isinstance(reader, TrainedReader):
+        return
+    sentences = [*train]
+    for split in (corpus.dev, corpus.test):
+        for sentence in split.sentences if split else ():
+            # As `SentencePredictor` cuts long sentences.
+            longest = len(sentence) if task.is_whole else MAX_LENGTH
+            plan = windows(len(sentence), longest)
+            sentences += (cut(sentence, each) for each in plan) if len(plan) > 1 else [sentence]
+    reader.fill(sentences)
+
+
+def with_states(encoded: Examples, sentences: Sequence[Sentence], model: Model) -> Examples:
+    """The examples of these sentences with what the model's language models give, if any."""
+    reader = model.contextual
+    if reader is None:
+        return encoded
+    assert isinstance(encoded, Encoded)  # a task with labels
+    if isinstance(reader, TrainedReader):
+        return replace(encoded, contextual=reader.units(sentences))
+    assert isinstance(reader, CachedReader)  # as `setup.prepare` sets it
+    return replace(encoded, contextual=reader.stored(sentences))

@@ -1,0 +1,349 @@
+"""From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from tagkit.config import Config
+from tagkit.corpus.dataset import Split
+from tagkit.corpus.splits import Corpus
+from tagkit.evaluation.criterion import Criterion, check_label
+from tagkit.evaluation.metrics import Kind
+from tagkit.features.encoding import Encoded
+from tagkit.features.examples import Examples
+from tagkit.features.unit_dropout import UnitDropout
+from tagkit.features.vocabulary import RESERVED, Vocabulary, word_key
+from tagkit.features.word_vectors import Vectors, load_vectors
+from tagkit.models.bundle import Bundle, load_bundle
+from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
+from tagkit.models.model import LANGUAGE, Model
+from tagkit.models.tag_sharing import refuse_without_spans
+from tagkit.models.task import Task
+from tagkit.models.task_records import FitCorpus, TrainingData
+from tagkit.models.task_table import task_of
+from tagkit.models.transfer import (
+    copy_weights,
+    extend_vocabulary,
+    inherit_options,
+    pretrained_vectors,
+)
+from tagkit.models.transfer_text import in_units_of
+from tagkit.nn.threads import chosen_threads
+from tagkit.text.records import Sentence
+from tagkit.text.schemes import stretches
+from tagkit.training.setup.contextual import load_contextual, read_corpus, refuse_base, with_states
+from tagkit.training.setup.copied_text import copied_text
+from tagkit.training.setup.corpus_vocabulary import learn_vocabulary
+from tagkit.training.setup.defaults import CorpusSize, choose_by_size, choose_for_text
+from tagkit.training.setup.name_labels import alike_in_documents
+from tagkit.training.setup.run_settings import refuse_unsolvable
+
+# Of a time limit, for what is fitted before the first step.
+_FIT_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the training loop needs.
+
+    Attributes:
+        task: what is predicted.
+        config: resolved from the corpus.
+        criterion: what ranks epochs, as `train.metric` says.
+        corpus: the splits as they were read.
+        vocabulary: of the training corpus, and of the vectors.
+        model: on `device`, with fresh weights and pretrained vectors, or with the weights of
+            `train.init_from`.
+        encoded: the training corpus as ids, in the training scheme.
+        unit_dropout: of the words of each batch; None where their units stay as `encoded` has them.
+        singletons: (word ids,) bool, True of words that occur once in the training corpus.
+        device: where to train.
+        vectors: how many distinct words of the training corpus have a pretrained vector, and how
+            many there are; None without vectors.
+        by_size: what was chosen from the size of the corpus, in a sentence; empty if nothing was.
+        started: what was copied from the model of `train.init_from`, in a sentence; empty without.
+        cut: number of training sentences longer than data.max_length, which are read in windows.
+    """
+
+    task: Task
+    config: Config
+    criterion: Criterion
+    corpus: Corpus
+    vocabulary: Vocabulary
+    model: Model
+    encoded: Examples
+    unit_dropout: UnitDropout | None
+    singletons: torch.Tensor
+    device: torch.device
+    vectors: tuple[int, int] | None
+    by_size: str
+    started: str
+    cut: int
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A configuration in which everything follows from the corpus that can.
+
+    Attributes:
+        task: what is predicted.
+        config: without "auto", except for what the network and the machine decide.
+        criterion: what ranks epochs, as `train.metric` says.
+        corpus: the splits as they were read.
+        sentences: the training corpus as the model learns it.
+        base: the model of `train.init_from`; None without one.
+        vectors: pretrained; None without them.
+        by_size: as in `Prepared`.
+    """
+
+    task: Task
+    config: Config
+    criterion: Criterion
+    corpus: Corpus
+    sentences: Sequence[Sentence]
+    base: Bundle | None
+    vectors: Vectors | None
+    by_size: str
+
+
+def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
+    """Read the vectors, and the corpora if none are given, and decide what follows from them.
+
+    Raises:
+        BundleError: the model of `train.init_from` cannot be read.
+        ConfigError: an option contradicts the sizes of that model.
+        DataError: a corpus cannot be used, or `train.metric` does not fit it.
+        VectorsError: the vectors cannot be read.
+    """
+    task = task_of(config)
+    base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
+    if base:
+        refuse_base(config, base)
+        config = inherit_options(config, base, config.train.init_from)
+    corpus = corpus or task.read(config)
+    if base:
+        corpus = in_units_of(corpus, base, pairs=config.data.pairs)
+    config = task.resolve(config, corpus)
+    refuse_unsolvable(config)
+    criterion = chosen_criterion(task, config, corpus)
+    config, vectors = _with_vectors(config, base)
+    sentences = task.examples(config, corpus.train)
+    if config.head.tag_sharing is True:
+        refuse_without_spans(config, task.labels(config, sentences).columns)
+    # Of a text that is larger than memory the units are counted once.
+    tokens = replace(corpus.train, sentences=sentences).tokens
+    if task.annotates:
+        size = CorpusSize(
+            len(sentences),
+            tokens,
+            task.describe(config).unit,
+            uncut=len(corpus.train.sentences),
+            classes=len(corpus.train.classes()),
+        )
+        if [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole:
+            size = replace(
+                size,
+                alike=alike_in_documents(corpus.train.sentences),
+                spans=sum(len(stretches(each.tags or ())) for each in corpus.train.sentences),
+            )
+        chosen = choose_by_size(config, size)
+    else:
+        chosen = choose_for_text(config, len(sentences), tokens)
+    return Resolved(
+        task=task,
+        config=chosen.config,
+        criterion=criterion,
+        corpus=corpus,
+        sentences=sentences,
+        base=base,
+        vectors=vectors,
+        by_size=chosen.reason,
+    )
+
+
+def prepare(
+    config: Config,
+    device: torch.device,
+    corpus: Corpus | None = None,
+    *,
+    fits: bool = True,
+    on_pass: Callable[[int], None] = lambda _: None,
+) -> Prepared:
+    """Read the vectors, and the corpora if none are given, and build the model.
+
+    Fresh weights are drawn from torch's random state.
+
+    Args:
+        config: of the run.
+        device: where to train.
+        corpus: the splits; None to read the files.
+        fits: whether to fit what is fitted before the first step; else `fit` does so later.
+        on_pass: as of `Listener.on_fit`.
+
+    Raises:
+        BundleError: the model of `train.init_from` cannot be read.
+        ConfigError: an option contradicts the sizes of that model, or the labels.
+        DataError: a corpus cannot be used, or `train.metric` does not fit it.
+        VectorsError: the vectors cannot be read.
+    """
+    resolved = resolve(config, corpus)
+    task, config, corpus, base = resolved.task, resolved.config, resolved.corpus, resolved.base
+    sentences, vectors = resolved.sentences, resolved.vectors
+    counts: Counter[str] = Counter()  # none of a task whose vocabulary is its own
+    own = task.vocabulary(config, sentences)
+    if own is None:
+        own, counts = learn_vocabulary(
+            config,
+            sentences,
+            task.labels(config, sentences),
+            vectors.words if vectors else (),
+            base.vocabulary if base else None,
+        )
+    vocabulary = extend_vocabulary(own, config, base) if base else own
+    reader = load_contextual(config, device)
+    if reader:
+        vocabulary = replace(vocabulary, contextual=reader.parts)
+    # Sorting a million words takes seconds.
+    words = predicted_words(counts) if config.train.lm_loss else ()
+    beside = {}
+    if config.train.lm_loss:
+        beside[LANGUAGE] = language_target(config, sentences, words)
+    weights = _weights(task, config, corpus.train)
+    encoded = task.encode(config, sentences, vocabulary, weights, beside)
+    model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
+    if reader:
+        read_corpus(reader, task, corpus, sentences)
+        model.contextual = reader
+        encoded = with_states(encoded, sentences, model)
+    covered = None
+    if vectors:
+        assert isinstance(encoded, Encoded)  # as of all tasks that read words with vectors
+        covered = _place_vectors(model, vocabulary, encoded, vectors)
+    started = ""
+    if base:
+        copied = copy_weights(model, base, vocabulary, config.train.init_from)
+        started = copied_text(copied, vocabulary, config.train.init_from)
+    if config.train.lm_loss:
+        add_language_loss(model, config, words)
+    if fits:
+        _fit(task, config, model, sentences, encoded, vocabulary, on_pass)
+    longest = config.data.max_length
+    return Prepared(
+        task=task,
+        config=config,
+        criterion=resolved.criterion,
+        corpus=corpus,
+        vocabulary=vocabulary,
+        model=model.to(device),
+        encoded=encoded,
+        unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
+        singletons=_singletons(vocabulary, counts),
+        device=device,
+        vectors=covered,
+        by_size=resolved.by_size,
+        started=started,
+        cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
+    )
+
+
+def fit(prepared: Prepared, on_pass: Callable[[int], None]) -> None:
+    """Fit what is fitted before the first step, if `prepare` has not done so; on a CPU."""
+    task, config, encoded = prepared.task, prepared.config, prepared.encoded
+    sentences = task.examples(config, prepared.corpus.train)
+    _fit(task, config, prepared.model, sentences, encoded, prepared.vocabulary, on_pass)
+
+
+def _fit(
+    task: Task,
+    config: Config,
+    model: Model,
+    sentences: Sequence[Sentence],
+    encoded: Examples,
+    vocabulary: Vocabulary,
+    on_pass: Callable[[int], None],
+) -> None:
+    # Without a limit of time nothing depends on the clock.
+    limit_s = 60 * config.train.max_minutes or math.inf
+    with chosen_threads():  # also where no run is around it
+        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s, on_pass))
+
+
+def chosen_criterion(task: Task, config: Config, corpus: Corpus) -> Criterion:
+    """What ranks epochs, as `train.metric` says.
+
+    Args:
+        task: of the configuration.
+        config: resolved from the corpus.
+        corpus: the splits.
+
+    Raises:
+        DataError: the task has no such metric, or the corpus no such label.
+    """
+    criterion = task.criterion(config)
+    check_label(criterion, corpus)
+    return criterion
+
+
+def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors | None]:
+    """The pretrained vectors, and the configuration with their number of dimensions."""
+    if base:
+        return config, pretrained_vectors(base)
+    options = config.embeddings
+    if not options.vectors:
+        return config, None
+    vectors = load_vectors(Path(options.vectors), options.max_vectors)
+    embeddings = options.model_copy(update={"word_dim": vectors.dim})
+    return config.model_copy(update={"embeddings": embeddings}), vectors
+
+
+def _unit_dropout(
+    config: Config, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+) -> UnitDropout | None:
+    """What cuts the words of training anew; None where they stay as they are."""
+    dropout = config.data.bpe_dropout
+    # A text without labels is cut anew before each epoch, not in each batch (`ResegmentedText`).
+    if not dropout or not isinstance(encoded, Encoded):
+        return None
+    reads_chars = config.embeddings.char_cell != "none"
+    return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
+
+
+def _place_vectors(
+    model: Model, vocabulary: Vocabulary, encoded: Encoded, vectors: Vectors
+) -> tuple[int, int]:
+    """Put the vectors into the model's tables of words.
+
+    Returns:
+        How many distinct words, as they are written, have a vector, and how many words there are.
+    """
+    words, rows = encoded.indexed.distinct, encoded.encoded_words.vector_rows
+    # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
+    # Numbers are many words with one trained vector, which is not at zero where some have vectors.
+    found = (word for word, row in zip(words, rows.tolist(), strict=True) if row)
+    spelled = {word_key(word, vocabulary.lowercase, False) for word in found}
+    known = [word in spelled or vocabulary.vector_row(word) > 0 for word in vocabulary.words]
+    for member in model.members:
+        placed = torch.tensor([False] * RESERVED + known)
+        member.embed.words.place(torch.from_numpy(vectors.table), placed)
+    return int((rows > 0).sum()), len(rows)
+
+
+def _weights(task: Task, config: Config, train: Split) -> list[float] | None:
+    """The weight of each example: every window of a long sentence has that of the sentence."""
+    if train.weights is None:
+        return None
+    return [
+        weight
+        for sentence, weight in zip(train.sentences, train.weights, strict=True)
+        for _ in task.examples(config, replace(train, sentences=(sentence,)))
+    ]
+
+
+def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
+    """(word ids,) bool, True of words that occur once in the training corpus."""
+    once = [counts[word] == 1 for word in vocabulary.words]
+    return torch.tensor([False] * RESERVED + once)

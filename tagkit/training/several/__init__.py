@@ -1,0 +1,1 @@
+"""Several runs: seeds, search, folds, audits, learning curves."""

@@ -1,0 +1,302 @@
+"""Trainings on growing parts of a corpus, and the learning curve that they make.
+
+Each seed draws its own parts of the training corpus, of which the smaller lie within the larger
+(`corpus.dataset.draw`): points scatter over seeds as they would over other corpora of their size.
+Dev is the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences.
+Files: see `curve_files`.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import Config, TrainConfig, as_config, refuse_without_effect, with_options
+from tagkit.corpus.formats.file_sets import digest_of_files
+from tagkit.corpus.pipes import require_files
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
+from tagkit.evaluation.criterion import AUTO, LOSS
+from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
+from tagkit.models.device import choose_device
+from tagkit.models.task_table import task_of
+from tagkit.storage import CURVE
+from tagkit.text.json_text import plain
+from tagkit.training.events.callbacks import Listener, Step, listener_of
+from tagkit.training.folder.beforehand import check_beforehand
+from tagkit.training.folder.curve_files import (
+    PICTURE,
+    Measured,
+    read_measured,
+    size_folder,
+    write_measured,
+)
+from tagkit.training.folder.run_files import CHECKPOINTS
+from tagkit.training.folder.run_folder import RunFolder, discard_run
+from tagkit.training.folder.run_identity import (
+    differences,
+    identity,
+    output_folder,
+    refuse_unreadable,
+    with_former_defaults,
+)
+from tagkit.training.processes.launcher import is_alone
+from tagkit.training.setup.setup import chosen_criterion
+from tagkit.training.several.curve_plot import write_picture
+from tagkit.training.several.curve_sizes import Size, counts_of, usual_counts
+from tagkit.training.trainer import train
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting
+
+# Options that differ from one point to the next, or that no point depends on.
+_OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
+
+
+class CurveListener:
+    """Callbacks of a learning curve; these do nothing."""
+
+    def on_start(self, sizes: Sequence[int], seeds: Sequence[int], measure: str, unit: str) -> None:
+        """Called once, before the first training."""
+
+    def on_training(self, sentences: int, seed: int) -> None:
+        """Called before each training."""
+
+    def on_step(self, step: Step) -> None:
+        """Called after each step of a training."""
+
+    def on_point(self, point: Point, *, was_there: bool) -> None:
+        """Called with each point, by size; `was_there` if an earlier command has measured it."""
+
+    def on_note(self, text: str) -> None:
+        """Called with a message for the user, one sentence."""
+
+
+def learning_curve(
+    config: Config | Path | str | Mapping[str, Any],
+    sizes: Sequence[Size] | None = None,
+    *,
+    listener: CurveListener | None = None,
+    resume: bool = False,
+    force: bool = False,
+    stop: threading.Event | None = None,
+) -> LearningCurve:
+    """Forecast what more training data would bring, as `tagkit learning-curve` does.
+
+    Models are trained on growing parts of the training corpus, and a power law is fitted to their
+    scores on dev.
+
+    Args:
+        config: of each training. Each of `train.seeds` gives a point of each size; without them
+            `train.seed` does. The test corpus is not used.
+        sizes: increasing: numbers of sentences, or shares of the training corpus: 0.25, "1/4" or a
+            Fraction. None for five of which each is twice the one before, up to the whole corpus;
+            closer together where the first would have fewer than ten sentences. A resumed curve has
+            its own sizes then, and its own seeds where `config` has no `train.seeds`.
+        listener: callbacks, as `tagkit.training.several.learning_curve.CurveListener`.
+        resume: keep the points that are in the output folder, and continue the training that was
+            stopped. Other sizes and seeds may be added.
+        force: remove the curve that is there.
+        stop: once it is set, the training saves a checkpoint after the current step and ends.
+
+    Raises:
+        TagkitError: a corpus or the output folder cannot be used, or the sizes do not fit.
+        Interrupted: `stop` was set.
+    """
+    config = as_config(config)
+    listener = listener_of(listener, CurveListener, stop)
+    folder = output_folder(config)
+    _refuse_unfit(config)
+    refuse_unreadable(config, resume=resume)
+    given = config.train
+    config = with_options(config, {"data.test_file": "", "train.seeds": ()})
+    task = task_of(config)
+    corpus = task.read(config)
+    resolved = task.resolve(config, corpus)
+    unit = task.describe(resolved).unit
+    total = len(corpus.train.sentences)
+    path = corpus.train.path
+    counts: tuple[int, ...] = ()  # of a curve that is resumed, those that it has
+    if sizes is not None:
+        counts = counts_of(sizes, total, path, unit)
+    elif not resume:
+        counts = usual_counts(total, path, unit)
+    # For a loss, whose law is another, the scores are those of the headline.
+    auto = resolved if resolved.train.metric != LOSS else with_options(
+        resolved, {"train.metric": AUTO}
+    )  # fmt: skip
+    measure = chosen_criterion(task, auto, corpus).name
+    del corpus  # each training reads its own
+    run_folder = RunFolder(folder, writes=True)
+    with run_folder.locked(listener.on_note):
+        before = _measured_before(run_folder, resume=resume, force=force)
+        counts = counts or (before and before.sizes) or usual_counts(total, path, unit)
+        seeds = _seeds(given, before)
+        fresh = Measured({}, measure, unit, sizes=counts, seeds=tuple(sorted(seeds)))
+        measured, config = _open(run_folder, before, fresh, config)
+        listener.on_start(counts, seeds, measure, unit)
+        there = {(point.sentences, point.seed): point for point in measured.points}
+        for count, seed in ((count, seed) for count in counts for seed in seeds):
+            if (point := there.get((count, seed))) is None:
+                listener.on_training(count, seed)
+                one = _config_of(config, folder, count, seed, total)
+                run_folder.claim(f"{size_folder(count, seed)}/")
+                point = Point(count, seed, _score(one, listener, stop, total))
+                measured = replace(measured, points=(*measured.points, point))
+                # Before the run is removed: after a kill in between it is not repeated.
+                write_measured(folder, measured)
+                discard_run(folder / size_folder(count, seed), listener.on_note)
+            listener.on_point(point, was_there=(count, seed) in there)
+        curve = fit(measure, measured.points, unit)
+        write_measured(folder, measured, curve)
+        write_picture(folder / PICTURE, curve)
+    return curve
+
+
+class _TrainingListener(Listener):
+    """Passes on the steps and the notes of one training."""
+
+    def __init__(self, listener: CurveListener) -> None:
+        self.listener = listener
+
+    def on_step(self, step: Step) -> None:
+        """Pass it on."""
+        self.listener.on_step(step)
+
+    def on_note(self, text: str) -> None:
+        """Pass it on."""
+        self.listener.on_note(text)
+
+
+def _refuse_unfit(config: Config) -> None:
+    """Refuse what a learning curve cannot be made with.
+
+    Raises:
+        TagkitError: an option has no effect or no meaning, or a corpus can be read once only.
+    """
+    if not task_of(config).annotates:
+        raise ConfigError(
+            Setting("task", config.task),
+            [
+                "a learning curve is of F1 or accuracy; expected tag, classify or both. For a "
+                "language model, train on texts of several sizes, and compare the bits per "
+                "character of one dev text"
+            ],
+        )
+    if not is_alone():
+        raise ConfigError(
+            "learning curve", ["it is measured by one process; start it without a launcher"]
+        )
+    if config.train.max_minutes:
+        raise ConfigError(
+            "train.max_minutes",
+            ["would end the larger trainings early, and bend the curve; leave it out"],
+        )
+    if config.data.train_sentences:
+        raise ConfigError(
+            "data.train_sentences",
+            [Message("is what a learning curve varies; leave it out, and name ", Setting("sizes"))],
+        )
+    refuse_without_effect(config, "learning curve")
+    require_files(config, "the trainings of a learning curve")
+
+
+def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Measured | None:
+    """The curve in the folder that is to be continued; None for a new one.
+
+    Raises:
+        CheckpointError: the folder holds something else, or a curve that is neither continued nor
+            replaced.
+    """
+    folder = run_folder.path
+    found = run_folder.contents()
+    is_curve = CURVE in found.ours
+    if not is_curve and found.ours:
+        raise CheckpointError(
+            Message(f"{folder}: is not empty, and holds no learning curve; ", ANOTHER_FOLDER)
+        )
+    if is_curve and not (resume or force):
+        raise CheckpointError(
+            Message(
+                f"{folder}: holds a learning curve; ", RESUME, " continues it, ", FORCE,
+                " measures it again",
+            )
+        )  # fmt: skip
+    run_folder.check(resume=is_curve and resume, force=force)
+    return read_measured(folder) if is_curve and resume else None
+
+
+def _seeds(given: TrainConfig, before: Measured | None) -> tuple[int, ...]:
+    """The seeds of the trainings: those that are named, or those of a curve that is resumed."""
+    return given.seeds or (before.seeds if before else ()) or (given.seed,)
+
+
+def _open(
+    run_folder: RunFolder, before: Measured | None, fresh: Measured, config: Config
+) -> tuple[Measured, Config]:
+    """Make the folder ready; the points to continue from, and the options of those to come.
+
+    Raises:
+        CheckpointError: the curve there is of other options or corpora.
+    """
+    folder = run_folder.path
+    if before:  # of a version with other defaults perhaps
+        config = with_former_defaults(config, before.run)
+    data = config.data
+    digests = {
+        "train": digest_of_files(data.train_file),
+        "dev": digest_of_files(data.dev_file) if data.dev_file else None,
+    }
+    run = identity(config, digests, choose_device(config.train.device).type, 1)
+    run = plain({name: value for name, value in run.items() if name not in _OF_A_POINT})
+    measured = replace(fresh, run=run)
+    if before:
+        if changed := differences(before.run, {**before.run, **run}):
+            raise CheckpointError(
+                Message(f"{folder}: the learning curve there had {'; '.join(changed)}; ",
+                        ANOTHER_OR_FORCE)
+            )  # fmt: skip
+        run_folder.repair()
+        sizes = tuple(sorted({*before.sizes, *fresh.sizes}))
+        seeds = tuple(sorted({*before.seeds, *fresh.seeds}))
+        if (sizes, seeds) != (before.sizes, before.seeds):  # at once, as below
+            before = replace(before, sizes=sizes, seeds=seeds)
+            write_measured(folder, before)
+        return before, config
+    if CURVE in run_folder.contents().ours:  # before it is removed
+        check_beforehand(config)
+    run_folder.clear()
+    run_folder.claim(CURVE, PICTURE)
+    # At once: a curve that is stopped in its first training is recognised as one.
+    write_measured(folder, measured)
+    return measured, config
+
+
+def _config_of(config: Config, folder: Path, count: int, seed: int, total: int) -> Config:
+    """The configuration of the training on `count` of `total` sentences."""
+    return with_options(
+        config,
+        {
+            # With all of them it is the training of `tagkit train`, to the bit.
+            "data.train_sentences": count if count < total else 0,
+            "train.seed": seed,
+            "output.dir": str(folder / size_folder(count, seed)),
+        },
+    )
+
+
+def _score(
+    config: Config, listener: CurveListener, stop: threading.Event | None, total: int
+) -> float:
+    """Train a model, or finish the training that was stopped; its score on dev, 0 to 1."""
+    of_all = f"{config.data.train_sentences or total:,} of {total:,}"
+    is_stopped = (Path(config.output.dir) / CHECKPOINTS).exists()
+    try:
+        trained = train(
+            config, _TrainingListener(listener), resume=is_stopped, force=not is_stopped, stop=stop
+        )
+    except Interrupted:
+        raise Interrupted(f"stopped in the training on {of_all}, which can be continued") from None
+    except DataError as error:
+        # What the corpus has, a small part of it may lack: a second class, or any span.
+        error.add_line(f"That is with {of_all} for training: start with a larger part.")
+        raise
+    return trained.criterion.of_report(trained.dev)

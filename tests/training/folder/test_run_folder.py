@@ -1,0 +1,453 @@
+"""A run removes only what it can prove to be its own."""
+
+import json
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.config import Config
+from tagkit.errors import CheckpointError, ConfigError, Interrupted
+from tagkit.storage import MANIFEST, whole_folder
+from tagkit.training.events.callbacks import Epoch, Listener
+from tagkit.training.folder.manifest import Manifest, canonical
+from tagkit.training.folder.run_contents import Contents, contents_of
+from tagkit.training.folder.run_folder import RunFolder
+from tagkit.training.several.seeds import train_seeds
+from tagkit.training.trainer import train
+from tagkit.wording import listed
+
+# What a user may have in a folder, by names that a run uses too, or that begin like them.
+MINE = {
+    "tensorboard/events.out.tfevents.1.host.1.0": b"mine",
+    "train.log": b"2024-01-01 10:00:00  mine\n",
+    "history.jsonl": b'{"epoch": 1}\n',
+    "best/notes.txt": b"mine",
+    "last/model.safetensors": b"mine",
+    "seed-corpora/a.conll": b"mine",
+    "seed-1/a.conll": b"mine",
+    "trial-data/a.txt": b"mine",
+    "trial-1/a.txt": b"mine",
+    "checkpoints/step-00000010/state.json": b"{}",
+    "checkpoints/mine.txt": b"mine",
+    "curves.svg": b"<svg/>",
+    "report.json": b'{"dev": 1, "test": 2}',
+    "seeds.json": b"[1]",
+    "study.db": b"SQLite format 3\0",
+    "best.toml": b"[mine]\n",
+    ".best.old/mine": b"mine",
+}
+
+
+def fill(folder: Path, files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def of(folder: Path) -> Contents:
+    return contents_of(folder, Manifest(folder))
+
+
+def quick(folder: Path, output: Path, *overrides: str) -> Config:
+    return tiny.small(folder, "train.max_epochs=1", *overrides, f"output.dir={output}")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    tiny.corpus(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with all that a run can write."""
+    folder = tmp_path_factory.mktemp("made") / "run"
+    pytest.importorskip("tensorboard")
+    train(quick(corpus, folder, "train.tracker=tensorboard"))
+    assert {"best", "last", "checkpoints", "tensorboard", "train.log"} < set(os.listdir(folder))
+    return folder
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+@pytest.fixture
+def old_run(run: Path) -> Path:
+    """The folder of a run of a version that kept no manifest."""
+    (run / MANIFEST).unlink()
+    return run
+
+
+@pytest.mark.parametrize("name", MINE)
+@pytest.mark.parametrize("force", [False, True])
+def test_a_users_file_is_never_removed_and_is_named(
+    corpus: Path, tmp_path: Path, name: str, force: bool
+) -> None:
+    folder = tmp_path / "mine"
+    fill(folder, {name: MINE[name]})
+    for begin in (train, train_seeds):
+        seeds = ["train.seeds=[1,2]"] if begin is train_seeds else []
+        with pytest.raises(CheckpointError) as caught:
+            begin(quick(corpus, folder, *seeds), force=force)
+        problem = re.fullmatch(
+            f"{re.escape(str(folder))}: holds what no run of tagkit is known to have written: "
+            r"(.*)\. Name another folder \(output\.dir\), or move these away",
+            str(caught.value),
+        )
+        assert problem
+        assert name.startswith(problem[1].removesuffix("/"))
+        assert read(folder) == {name: MINE[name]}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_run_in_the_current_folder_leaves_a_users_files_alone(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, force: bool
+) -> None:
+    fill(tmp_path, MINE)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match=r"^\.: holds what no run .* and \d+ more\. Name"):
+        train(quick(corpus, Path()), force=force)
+    assert read(tmp_path) == MINE
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_of_a_folder_is_refused(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = quick(corpus, Path())
+    empty = config.model_copy(update={"output": config.output.model_copy(update={"dir": name})})
+    many = empty.model_copy(update={"train": empty.train.model_copy(update={"seeds": (1, 2)})})
+    expected = r"output\.dir: expected a folder, found an empty name; output\.dir=\. is the current"
+    for force in (False, True):
+        with pytest.raises(ConfigError, match=expected):
+            train(empty, force=force)
+        with pytest.raises(ConfigError, match=expected):
+            train_seeds(many, force=force)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_an_empty_current_folder_is_a_place_for_a_run(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train(quick(corpus, Path()))
+    train(quick(corpus, Path()), force=True)
+    assert of(tmp_path).foreign == []
+
+
+def test_of_many_foreign_names_ten_are_named_and_the_others_counted() -> None:
+    names = [f"a{number}" for number in range(13)]
+    assert listed(names) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 3 more"
+    assert listed(names[:10]) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9"
+    assert len(listed(["x" * 255])) < 70
+
+
+def test_all_that_a_run_writes_is_in_its_manifest(made: Path) -> None:
+    found = of(made)
+    assert found.foreign == []
+    assert set(found.ours) | {MANIFEST} == set(read(made))
+    assert found.bookkeeping == [MANIFEST]
+
+
+def test_a_folder_without_a_manifest_is_proved_by_its_content(old_run: Path) -> None:
+    found = of(old_run)
+    assert found.foreign == []
+    assert set(found.ours) == set(read(old_run))
+
+
+def test_a_run_without_a_manifest_is_replaced_and_resumed(corpus: Path, old_run: Path) -> None:
+    config = quick(corpus, old_run)
+    with pytest.raises(CheckpointError, match="holds a finished model"):
+        train(config)
+    train(config, resume=True)
+    assert of(old_run).foreign == []
+    (old_run / MANIFEST).unlink()
+    train(config, force=True)
+    assert of(old_run).foreign == []
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("best/config.toml", lambda path: path.write_text(path.read_text() + "\n")),
+        ("last/metadata.json", lambda path: path.write_text("{}")),
+        ("last/metadata.json", lambda path: path.write_text("[" * 100_000)),
+        ("checkpoints/step-00000010/tensors.safetensors", cut),
+        ("checkpoints/step-00000010/state.json", lambda path: path.write_text("[" * 100_000)),
+        ("history.jsonl", lambda path: path.write_text("[]\n")),
+        ("history.jsonl", lambda path: path.write_text("")),
+        ("train.log", lambda path: path.write_text(path.read_text() + "mine\n")),
+        ("train.log", lambda path: path.write_text("2024-01-01 10:00:00  mine\n")),
+        ("tensorboard/mine", lambda path: path.write_text("mine")),
+    ],
+)
+def test_without_a_manifest_what_cannot_be_proved_is_refused_by_name(
+    corpus: Path, old_run: Path, name: str, change: Callable[[Path], object]
+) -> None:
+    change(old_run / name)
+    before = read(old_run)
+    with pytest.raises(CheckpointError, match=f"known to have written: {name.split('/')[0]}"):
+        train(quick(corpus, old_run), force=True)
+    assert read(old_run) == before
+
+
+def test_with_a_manifest_an_edited_file_is_still_the_runs(corpus: Path, run: Path) -> None:
+    (run / "best" / "config.toml").write_text("changed")
+    (run / "train.log").write_text("changed")
+    train(quick(corpus, run), force=True)
+    assert "changed" not in (run / "best" / "config.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["best/notes.txt", "last/a/b", "seed-1/x", "notes.txt", "best2/x",
+                                  "checkpoints/mine", "checkpoints/step-00000010/notes.txt",
+                                  "tensorboard/events.out.tfevents.1.other.1.0"])  # fmt: skip
+def test_a_users_file_in_a_runs_folder_is_refused_by_name(
+    corpus: Path, run: Path, name: str
+) -> None:
+    fill(run, {name: b"mine"})
+    before = read(run)
+    with pytest.raises(CheckpointError, match=f"known to have written: {name.split('/')[0]}"):
+        train(quick(corpus, run), force=True)
+    assert read(run) == before
+
+
+@pytest.mark.parametrize("name", ["best/notes.txt", "last/notes.txt", "seed-1/x", "study.db"])
+def test_a_run_is_not_resumed_over_a_users_file(corpus: Path, run: Path, name: str) -> None:
+    fill(run, {name: b"mine"})
+    before = read(run)
+    with pytest.raises(CheckpointError, match=f"known to have written: {name.split('/')[0]}"):
+        train(quick(corpus, run), resume=True)
+    assert read(run) == before
+
+
+def test_a_run_is_resumed_beside_a_users_files_which_stay(corpus: Path, run: Path) -> None:
+    mine = {"notes.txt": b"mine", "checkpoints/mine/a": b"mine", "tensorboard/mine": b"mine",
+            "checkpoints/step-00000000/notes.txt": b"mine"}  # fmt: skip
+    fill(run, mine)
+    config = quick(corpus, run, "train.max_epochs=3", "train.schedule=linear")
+    train(config, resume=True)
+    assert not (run / "checkpoints" / "step-00000000" / "state.json").exists()
+    assert read(run).items() >= mine.items()
+
+
+def test_a_link_is_never_the_runs_own(corpus: Path, run: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.move(run / "best", elsewhere)
+    (run / "best").symlink_to(elsewhere)
+    before = read(elsewhere)
+    with pytest.raises(CheckpointError, match="known to have written: best"):
+        train(quick(corpus, run), force=True)
+    assert read(elsewhere) == before
+
+
+@pytest.mark.parametrize("name", ["last", "best", "checkpoints"])
+def test_where_one_folder_cannot_be_written_nothing_is_removed(
+    corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before = read(run)
+    # Root may write everywhere: the answer of the system is that of any other user.
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != name)
+    problem = f"{run / name}: cannot be written: Permission denied"
+    with pytest.raises(CheckpointError, match=f"^{re.escape(problem)}$"):
+        train(quick(corpus, run), force=True)
+    assert read(run) == before
+
+
+class Puts(Listener):
+    """Puts a file into `best` after the first epoch."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        fill(self.folder, {"best/notes.txt": b"mine", "best/a/b": b"mine"})
+
+
+def test_what_is_put_into_a_model_in_the_midst_of_a_run_is_kept(
+    corpus: Path, tmp_path: Path
+) -> None:
+    train(quick(corpus, tmp_path / "run"), Puts(tmp_path / "run"))
+    assert (tmp_path / "run" / "best" / "notes.txt").read_bytes() == b"mine"
+    assert (tmp_path / "run" / "best" / "a" / "b").read_bytes() == b"mine"
+    assert not (tmp_path / "run" / ".best.old").exists()
+    assert of(tmp_path / "run").foreign == ["best/a/", "best/notes.txt"]
+
+
+def test_a_folder_that_is_replaced_loses_only_what_the_new_one_has(tmp_path: Path) -> None:
+    fill(tmp_path / "x", {"a": b"old", "mine": b"mine"})
+    with whole_folder(tmp_path / "x") as place:
+        (place / "a").write_bytes(b"new")
+    assert read(tmp_path) == {"x/a": b"new", "x/mine": b"mine"}
+
+
+@pytest.mark.slow
+def test_a_file_is_in_the_manifest_before_it_is_written(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every change of the disk all that is there is the run's own, as after a kill there."""
+    folder = tmp_path / "run"
+    seen: set[str] = set()
+
+    def looking(owner: object, name: str) -> None:
+        call = getattr(owner, name)
+
+        def look(*args: object, **kwargs: object) -> object:
+            done = call(*args, **kwargs)
+            found = of(folder)
+            assert found.foreign == []
+            seen.update(found.ours)
+            return done
+
+        monkeypatch.setattr(owner, name, look)
+
+    folder.mkdir()
+    for owner, name in ((Path, "write_bytes"), (Path, "write_text"), (Path, "mkdir"),
+                        (os, "replace"), (os, "rename"), (os, "fsync")):  # fmt: skip
+        looking(owner, name)
+    config = quick(corpus, folder, "train.seeds=[1,2]")
+    train_seeds(config)
+    assert {"seed-1/.best.writing/config.toml", "best/config.toml", ".seeds.json.writing",
+            "seed-2/checkpoints/.step-00000010.writing/state.json"} < seen  # fmt: skip
+
+
+@pytest.mark.parametrize("at", [".best.old", ".last.writing", "checkpoints/.step-00000010.writing"])
+def test_leftovers_of_a_kill_are_removed_by_the_next_run(corpus: Path, run: Path, at: str) -> None:
+    source = canonical(at)
+    shutil.copytree(run / source, run / at)
+    (run / ".history.jsonl.writing").write_text("half")
+    (run / f".{MANIFEST}.writing").write_text("half")
+    train(quick(corpus, run), resume=True)
+    assert not [name for name in read(run) if canonical(name) != name]
+    assert of(run).foreign == []
+    (run / f".{MANIFEST}.writing").write_text("half")
+    RunFolder(run, writes=True).clear()
+    assert os.listdir(run) == []
+
+
+def test_a_users_file_in_a_leftover_stays(corpus: Path, run: Path) -> None:
+    fill(run, {".best.writing/notes.txt": b"mine"})
+    with pytest.raises(CheckpointError, match=r"written: \.best\.writing/notes\.txt\. Name"):
+        train(quick(corpus, run), resume=True)
+    assert (run / ".best.writing" / "notes.txt").read_bytes() == b"mine"
+
+
+def test_a_model_that_was_set_aside_by_a_kill_is_put_back(corpus: Path, run: Path) -> None:
+    before = (run / "last" / "model.safetensors").read_bytes()
+    (run / "last").rename(run / ".last.old")
+    folder = RunFolder(run, writes=True)
+    folder.repair()
+    assert (run / "last" / "model.safetensors").read_bytes() == before
+    assert not (run / ".last.old").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "expected the manifest of a run, found something else or a damaged one"),
+        ("[" * 100_000, "expected the manifest of a run, found something else or a damaged one"),
+        ("[]", "expected the manifest of a run, found something else or a damaged one"),
+        ('{"format_version": "1", "files": []}', "expected the manifest of a run"),
+        ('{"format_version": 1, "files": 1}', "expected the manifest of a run"),
+        ('{"format_version": 1, "files": ["../x"]}', "expected names of files in this folder"),
+        ('{"format_version": 1, "files": ["/etc/x"]}', "expected names of files in this folder"),
+        ('{"format_version": 1, "files": [["x"]]}', "expected names of files in this folder"),
+        ('{"format_version": 2, "files": []}', "written by a later tagkit"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_refused(
+    corpus: Path, run: Path, content: str, problem: str
+) -> None:
+    (run / MANIFEST).write_text(content)
+    before = read(run)
+    for flags in ({"force": True}, {"resume": True}, {}):
+        with pytest.raises(CheckpointError, match=f"{MANIFEST}: {re.escape(problem)}"):
+            train(quick(corpus, run), **flags)
+    assert read(run) == before
+
+
+def test_a_picture_that_a_user_drew_is_left_as_it_is(corpus: Path, tmp_path: Path) -> None:
+    notes: list[str] = []
+
+    class Draws(Listener):
+        def on_epoch(self, epoch: Epoch) -> None:
+            (tmp_path / "run" / "curves.svg").write_text("mine")
+
+        def on_note(self, text: str) -> None:
+            notes.append(text)
+
+    train(quick(corpus, tmp_path / "run"), Draws())
+    assert (tmp_path / "run" / "curves.svg").read_text() == "mine"
+    assert "curves.svg: would be replaced, and was not written by this run" in notes[-1]
+
+
+@pytest.mark.slow
+def test_a_run_of_seeds_that_was_stopped_has_nothing_foreign_in_it(
+    corpus: Path, tmp_path: Path
+) -> None:
+    stop = threading.Event()
+
+    class Stops(Listener):
+        def on_epoch(self, epoch: Epoch) -> None:
+            stop.set()
+
+    config = quick(corpus, tmp_path / "run", "train.seeds=[1,2]")
+    with pytest.raises(Interrupted):
+        train_seeds(config, Stops(), stop=stop)
+    assert of(tmp_path / "run").foreign == []
+    fill(tmp_path / "run", {"seed-1/best/notes.txt": b"mine"})
+    with pytest.raises(CheckpointError, match=r"known to have written: seed-1/best/notes\.txt\."):
+        train_seeds(config, force=True)
+    (tmp_path / "run" / "seed-1" / "best" / "notes.txt").unlink()
+    for path in (tmp_path / "run").rglob(MANIFEST):  # as an earlier version left it
+        path.unlink()
+    train_seeds(config, force=True)
+    assert set(os.listdir(tmp_path / "run")) == {
+        "best", "dev.pred", "test.pred", "report.json", "report.txt", "seed-1", "seed-2",
+        "seeds.json", MANIFEST,
+    }  # fmt: skip
+    listed = json.loads((tmp_path / "run" / MANIFEST).read_text())["files"]
+    assert {"best/config.toml", "seed-1/", "seed-2/", "seeds.json"} < set(listed)
+
+
+OTHERS = [*sorted(MINE), "x", "a/b", ".best.writing/config.toml", "seed-3/best/x"]
+
+
+@given(names=st.lists(st.sampled_from(OTHERS)))
+def test_no_folder_of_others_loses_anything_to_clearing(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("any") / "x"
+    folder.mkdir()
+    fill(folder, {name: MINE.get(name, b"mine") for name in names})
+    before = read(folder)
+    try:
+        RunFolder(folder, writes=True).clear()
+    except CheckpointError:
+        assert read(folder) == before
+    else:
+        assert set(before) <= {".best.writing/config.toml"}
