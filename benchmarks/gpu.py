@@ -26,7 +26,7 @@ from torch import Tensor
 
 from tagkit.config import load_config
 from tagkit.corpus.splits import read_split
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.nn.crf.chain import Chain, path_score, viterbi
 from tagkit.nn.crf.partition import log_partition
 from tagkit.training.events.callbacks import Epoch, Listener

@@ -174,7 +174,7 @@ def decoding(folder: Path) -> tuple[Work, Work]:
     import textbook
 
     from tagkit.corpus.splits import read_split
-    from tagkit.inference.predictor import load
+    from tagkit.inference.predict.predictor import load
     from tagkit.limits import BATCH_SIZE
 
     predictor, path = load(model(folder), device="cpu"), column_file(folder, TEST, seed=3)
@@ -248,7 +248,7 @@ def evaluation_of(folder: Path, gold: Path) -> tuple[Work, Work]:
     """Both ways to score a file of which every tenth line has lost its tag; they return F1."""
     import textbook
 
-    from tagkit.inference.evaluate import evaluate
+    from tagkit.inference.score.evaluate import evaluate
 
     pred = folder / "predicted.conll"
     lines = gold.read_text("utf-8").split("\n")

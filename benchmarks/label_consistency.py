@@ -11,7 +11,7 @@ import time
 
 from tagkit.config import with_options
 from tagkit.corpus.splits import read_split
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 
 SHARES = (0.0, 0.3, 0.5, 0.7, 1.0)
 

@@ -33,7 +33,7 @@ from tagkit.config import Config, load_config
 from tagkit.config.sections import option_values
 
 if TYPE_CHECKING:
-    from tagkit.inference.predictor import Predictor
+    from tagkit.inference.predict.predictor import Predictor
 
 # Options that follow from the corpus, or may do so: recorded as they were resolved. So is whatever
 # else differs from the defaults.

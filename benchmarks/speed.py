@@ -101,7 +101,7 @@ def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
     from tagkit.config import load_config
     from tagkit.corpus.splits import read_split
-    from tagkit.inference.predictor import load
+    from tagkit.inference.predict.predictor import load
     from tagkit.limits import BATCH_SIZE
     from tagkit.training.events.callbacks import Epoch, Listener
     from tagkit.training.trainer import train

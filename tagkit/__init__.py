@@ -16,7 +16,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
     in prediction, for a batch
       nn/crf/chain.py            -> best path                    (batch, time)
       models/tag_decoding.py     -> tags in IOB2 again; Span(0, 1, "ORG")
-      inference/render.py, corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"
+      inference/write/render.py, corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags
       evaluation/tag_report.py   -> precision, recall, F1
 
@@ -38,16 +38,16 @@ __version__ = "0.3.0"
 
 # docs/api.md has a section for each; a test holds that nothing else is public.
 _PUBLIC = {
-    "load": "tagkit.inference.predictor",
-    "Predictor": "tagkit.inference.predictor",
+    "load": "tagkit.inference.predict.predictor",
+    "Predictor": "tagkit.inference.predict.predictor",
     "set_threads": "tagkit.models.device",
-    "evaluate": "tagkit.inference.evaluate",
-    "analyse": "tagkit.inference.evaluate",
-    "compare": "tagkit.inference.systems",
-    "evaluate_sets": "tagkit.inference.evaluate_sets",
-    "calibrate": "tagkit.inference.calibrate",
-    "load_language_model": "tagkit.inference.text_generator",
-    "TextGenerator": "tagkit.inference.text_generator",
+    "evaluate": "tagkit.inference.score.evaluate",
+    "analyse": "tagkit.inference.score.evaluate",
+    "compare": "tagkit.inference.score.systems",
+    "evaluate_sets": "tagkit.inference.score.evaluate_sets",
+    "calibrate": "tagkit.inference.score.calibrate",
+    "load_language_model": "tagkit.inference.generate.text_generator",
+    "TextGenerator": "tagkit.inference.generate.text_generator",
     "read": "tagkit.corpus.files",
     "write": "tagkit.corpus.files",
     "convert": "tagkit.corpus.files",
@@ -68,12 +68,12 @@ _PUBLIC = {
     "LabelScore": "tagkit.text.records",
     "Prediction": "tagkit.text.records",
     "Alternative": "tagkit.text.records",
-    "TagSet": "tagkit.inference.prediction_sets",
-    "TextSets": "tagkit.inference.prediction_sets",
+    "TagSet": "tagkit.inference.predict.prediction_sets",
+    "TextSets": "tagkit.inference.predict.prediction_sets",
     "SetReport": "tagkit.evaluation.conformal",
-    "GenerationOptions": "tagkit.inference.generation_options",
-    "Generated": "tagkit.inference.generation",
-    "LineScore": "tagkit.inference.line_scores",
+    "GenerationOptions": "tagkit.inference.generate.generation_options",
+    "Generated": "tagkit.inference.generate.generation",
+    "LineScore": "tagkit.inference.generate.line_scores",
     "Trained": "tagkit.training.run_end",
     "TrainedSeeds": "tagkit.training.several.seeds",
     "Epoch": "tagkit.training.events.callbacks",
@@ -87,7 +87,7 @@ _PUBLIC = {
     "Analysis": "tagkit.evaluation.analysis",
     "Systems": "tagkit.evaluation.systems",
     "System": "tagkit.evaluation.systems",
-    "Calibrated": "tagkit.inference.calibrate",
+    "Calibrated": "tagkit.inference.score.calibrate",
     "Audit": "tagkit.evaluation.doubts",
     "Doubt": "tagkit.evaluation.doubts",
     "CheckReport": "tagkit.corpus.lint.findings",
@@ -140,16 +140,16 @@ if TYPE_CHECKING:
     from tagkit.evaluation.scores import Score as Score
     from tagkit.evaluation.systems import System as System, Systems as Systems
     from tagkit.evaluation.tag_report import TagReport as TagReport
-    from tagkit.inference.calibrate import Calibrated as Calibrated, calibrate as calibrate
-    from tagkit.inference.evaluate import analyse as analyse, evaluate as evaluate
-    from tagkit.inference.evaluate_sets import evaluate_sets as evaluate_sets
-    from tagkit.inference.generation import Generated as Generated
-    from tagkit.inference.generation_options import GenerationOptions as GenerationOptions
-    from tagkit.inference.line_scores import LineScore as LineScore
-    from tagkit.inference.prediction_sets import TagSet as TagSet, TextSets as TextSets
-    from tagkit.inference.predictor import Predictor as Predictor, load as load
-    from tagkit.inference.systems import compare as compare
-    from tagkit.inference.text_generator import (
+    from tagkit.inference.score.calibrate import Calibrated as Calibrated, calibrate as calibrate
+    from tagkit.inference.score.evaluate import analyse as analyse, evaluate as evaluate
+    from tagkit.inference.score.evaluate_sets import evaluate_sets as evaluate_sets
+    from tagkit.inference.generate.generation import Generated as Generated
+    from tagkit.inference.generate.generation_options import GenerationOptions as GenerationOptions
+    from tagkit.inference.generate.line_scores import LineScore as LineScore
+    from tagkit.inference.predict.prediction_sets import TagSet as TagSet, TextSets as TextSets
+    from tagkit.inference.predict.predictor import Predictor as Predictor, load as load
+    from tagkit.inference.score.systems import compare as compare
+    from tagkit.inference.generate.text_generator import (
         TextGenerator as TextGenerator,
         load_language_model as load_language_model,
     )

@@ -56,7 +56,7 @@ def benchmark_command(
     from tagkit.cli.reports import measured_lines
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import rereadable
-    from tagkit.inference.benchmark import measure
+    from tagkit.inference.score.benchmark import measure
     from tagkit.models.device import set_threads
 
     data = load_config(flags=corpus_options(context)).data

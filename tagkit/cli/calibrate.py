@@ -21,7 +21,7 @@ from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
-    from tagkit.inference.calibrate import Calibrated
+    from tagkit.inference.score.calibrate import Calibrated
 
 # \b keeps click from joining the lines.
 EXAMPLES = """\b
@@ -69,7 +69,7 @@ def calibrate_command(
     # Imported here: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note
     from tagkit.cli.messages import show_lines
-    from tagkit.inference.calibrate import calibrate, remove_calibration
+    from tagkit.inference.score.calibrate import calibrate, remove_calibration
     from tagkit.models.device import set_threads
 
     if file is None:

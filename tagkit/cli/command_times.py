@@ -16,7 +16,7 @@ from tagkit.cli.peak_memory import PROGRAM
 from tagkit.errors import DataError
 
 if TYPE_CHECKING:  # imports torch
-    from tagkit.inference.benchmark import ModelSpeed, Speed
+    from tagkit.inference.score.benchmark import ModelSpeed, Speed
 
 _SHORT_TEXT = b"A short text.\n"
 

@@ -26,7 +26,7 @@ from tagkit.errors import DataError
 from tagkit.limits import BATCH_SIZE
 
 if TYPE_CHECKING:
-    from tagkit.inference.predictor import Predictor
+    from tagkit.inference.predict.predictor import Predictor
 
 # Options that not every evaluation has a use for, in the order in which they are refused.
 _ANALYSES = ("--measures", "--errors", "--slices", "--interval", "--calibration")
@@ -228,7 +228,7 @@ def eval_command(
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {**corpus_options(context), "data.scheme": scheme}
     data = load_config(flags=flags).data
-    from tagkit.inference.scoring import Scoring
+    from tagkit.inference.score.scoring import Scoring
 
     size = batch_size or BATCH_SIZE
     scoring = Scoring(data, column(pred_column), strict, size, note, cache_options)
@@ -292,7 +292,7 @@ def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
     Raises:
         DataError: an option is given that has no meaning for it.
     """
-    from tagkit.inference.predictor import load
+    from tagkit.inference.predict.predictor import load
 
     predictor = load(model, device)
     if not predictor.task.annotates:

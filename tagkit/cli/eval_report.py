@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tagkit.evaluation.conformal import SetReport
     from tagkit.evaluation.report import Report
     from tagkit.evaluation.verify import Verification
-    from tagkit.inference.predictor import Predictor
-    from tagkit.inference.scoring import Scoring
+    from tagkit.inference.predict.predictor import Predictor
+    from tagkit.inference.score.scoring import Scoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _sets(
     """How often the model's sets of a coverage hold the gold answer; none without a coverage."""
     if predictor is None or coverage is None:
         return {}
-    from tagkit.inference.evaluate_sets import evaluate_sets
+    from tagkit.inference.score.evaluate_sets import evaluate_sets
 
     return evaluate_sets(
         gold, coverage, model=predictor, batch_size=scoring.batch_size,
@@ -104,7 +104,7 @@ def _analysis(report: "Report", names: Sequence[str], seen: "Split | None") -> "
     if not names:
         return None
     from tagkit.evaluation.analysis import analyse
-    from tagkit.inference.collection import without_collection
+    from tagkit.inference.predict.collection import without_collection
 
     with without_collection():
         return analyse(report, names, seen)

@@ -12,7 +12,7 @@ from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
     from tagkit.cli.report_page import ReportPage
-    from tagkit.inference.scoring import Scoring
+    from tagkit.inference.score.scoring import Scoring
 
 
 def runs_of(text: str) -> list[str]:
@@ -48,7 +48,7 @@ def show_systems(
     from tagkit.cli.messages import show_lines
     from tagkit.cli.terminal import short_paths, width_of
     from tagkit.evaluation.systems_text import systems_lines
-    from tagkit.inference.systems import compare_files_of_runs, compare_models
+    from tagkit.inference.score.systems import compare_files_of_runs, compare_models
 
     if models:
         runs: list[tuple[str, Sequence[str | Path]]] = [(str(each), [each]) for each in models]

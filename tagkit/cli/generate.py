@@ -19,8 +19,8 @@ from tagkit.wording import LONE_SURROGATE, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.corpus.formats.source import Source
-    from tagkit.inference.generation_options import GenerationOptions
-    from tagkit.inference.language_model_reader import LanguageModelReader
+    from tagkit.inference.generate.generation_options import GenerationOptions
+    from tagkit.inference.generate.language_model_reader import LanguageModelReader
 
 # \b keeps click from joining the lines.
 EXAMPLES = """\b
@@ -146,7 +146,7 @@ def generate_command(
 
     A text is printed as it is generated. Units are sampled, unless --greedy or --beam is given.
     """
-    from tagkit.inference.generation_options import options_of, without_effect
+    from tagkit.inference.generate.generation_options import options_of, without_effect
 
     values = {
         "samples": samples, "max_units": max_units, "end": end, "temperature": temperature,
@@ -177,7 +177,7 @@ def generate_command(
 
     data = load_config(flags={"data.encoding": encoding}).data
     asked = options_of(given)  # before the model is loaded, which takes time
-    from tagkit.inference.language_model import load_reader
+    from tagkit.inference.generate.language_model import load_reader
     from tagkit.models.device import set_threads
 
     set_threads(threads)
@@ -197,7 +197,7 @@ def _generate(
     reader: "LanguageModelReader", prompt: str, options: "GenerationOptions", *, as_json: bool
 ) -> None:
     """Print texts, each after the prompt that it continues, as they are generated."""
-    from tagkit.inference.generation import stream_texts, whole_prompt
+    from tagkit.inference.generate.generation import stream_texts, whole_prompt
     from tagkit.storage import open_output
 
     shown = whole_prompt(reader, prompt)
@@ -224,7 +224,7 @@ def _shown(text: str) -> str:
 def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: bool) -> None:
     """Print the score of each line of a file."""
     from tagkit.corpus.formats.source import Source
-    from tagkit.inference.line_scores import score_lines
+    from tagkit.inference.generate.line_scores import score_lines
     from tagkit.storage import open_output
 
     batches = _batches(Source(path, encoding), pairs=reader.delimiter is not None)

@@ -28,8 +28,8 @@ from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
 
 if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.cli.console import PredictionProgress
-    from tagkit.inference.style import Style
-    from tagkit.inference.window import Output
+    from tagkit.inference.stream.window import Output
+    from tagkit.inference.write.style import Style
 
 
 def _known_format(name: str) -> str:
@@ -190,12 +190,12 @@ def predict_command(
     from tagkit.cli.highlighting import shown_by
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import is_regular, source_name
-    from tagkit.inference.annotate import AnswerOptions
-    from tagkit.inference.annotators import annotator_of
-    from tagkit.inference.min_confidence import Removed
-    from tagkit.inference.predictor import load
-    from tagkit.inference.stream import StreamOptions, annotate_file
-    from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
+    from tagkit.inference.predict.min_confidence import Removed
+    from tagkit.inference.predict.predictor import load
+    from tagkit.inference.stream.annotate import AnswerOptions
+    from tagkit.inference.stream.annotators import annotator_of
+    from tagkit.inference.stream.stream import StreamOptions, annotate_file
+    from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
     from tagkit.wording import once
 
@@ -267,7 +267,7 @@ def _place_of(
     Raises:
         DataError: it cannot be written, or would take the place of an input or of the model.
     """
-    from tagkit.inference.record_output import check_output, fills_files
+    from tagkit.inference.stream.record_output import check_output, fills_files
     from tagkit.storage.places import refuse_inside, require_file_name
 
     # As for inputs; a file of this name is ./-
@@ -287,7 +287,7 @@ def _opened(
 ) -> Callable[[str], None] | None:
     """What writes to the output; None of a format that makes a folder when it is written."""
     from tagkit.cli.bad_records import PartialOutput
-    from tagkit.inference.record_output import fills_files
+    from tagkit.inference.stream.record_output import fills_files
     from tagkit.storage import open_output
 
     if fills_files(output_format):
@@ -331,8 +331,8 @@ def _write(
     note: Callable[[str], None],
 ) -> None:
     """Write the outputs of all inputs, as they come."""
-    from tagkit.inference.record_output import write_records
-    from tagkit.inference.stream import joined_texts
+    from tagkit.inference.stream.record_output import write_records
+    from tagkit.inference.stream.stream import joined_texts
 
     if style.row:
         # One writer for all inputs: a table has one header.

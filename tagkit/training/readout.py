@@ -16,7 +16,7 @@ from tagkit.evaluation.criterion import rank
 from tagkit.features import Ids
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
-from tagkit.inference.score import dev_scores
+from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.readout import Examples, Readout, fit_scales
 from tagkit.nn.ridge import RidgeSums, Rows, Solution

@@ -11,9 +11,9 @@ from typing import Any
 
 from tagkit.evaluation.confusion_text import confusion_lines
 from tagkit.evaluation.report_text import report_lines
-from tagkit.inference.predicted import gold_text, predicted_text
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import Annotated
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.predicted import gold_text, predicted_text
+from tagkit.inference.score.score import Annotated
 from tagkit.storage import encoded
 from tagkit.text.json_text import to_json
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT

@@ -8,8 +8,8 @@ from typing import Any
 from tagkit.errors import Interrupted
 from tagkit.evaluation.criterion import Criterion
 from tagkit.evaluation.report import Report
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import Annotated, annotated
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import plain
 from tagkit.training.diagnosis.guessing import loss_of_guessing

@@ -10,7 +10,7 @@ import pytest
 from program import Program
 
 import tagkit as library
-from tagkit.inference.calibrate import calibrate
+from tagkit.inference.score.calibrate import calibrate
 from tagkit.storage.lock import locked
 
 PARTS = ("model.safetensors", "config.toml", "vocabulary.json")

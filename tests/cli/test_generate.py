@@ -12,8 +12,8 @@ from program import Program
 from toy_language_model import UNKNOWN, ToyReader
 
 from tagkit import storage
-from tagkit.inference.generation import generate_texts
-from tagkit.inference.generation_options import GenerationOptions
+from tagkit.inference.generate.generation import generate_texts
+from tagkit.inference.generate.generation_options import GenerationOptions
 
 Use = Callable[[ToyReader], None]
 
@@ -23,7 +23,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
     """Has the command load this model, whatever folder is named."""
 
     def give(reader: ToyReader) -> None:
-        module = ModuleType("tagkit.inference.language_model")
+        module = ModuleType("tagkit.inference.generate.language_model")
         module.load_reader = lambda path, device: reader  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module.__name__, module)
 

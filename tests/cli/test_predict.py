@@ -272,7 +272,9 @@ def test_an_output_that_would_be_a_loss_is_refused_before_the_model_is_loaded(
     if not Path("linked.conll").exists():
         os.link("train.conll", "linked.conll")
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
-    monkeypatch.setattr("tagkit.inference.predictor.load", lambda *_: pytest.fail("it is loaded"))
+    monkeypatch.setattr(
+        "tagkit.inference.predict.predictor.load", lambda *_: pytest.fail("it is loaded")
+    )
     ended = tagkit("predict", model, "train.conll", "-o", output)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(f"error: {message}")

@@ -13,7 +13,7 @@ from tagkit.cli.reports import info_lines, measured_lines
 from tagkit.evaluation.class_report import make_class_report
 from tagkit.evaluation.confusion_text import confusion_lines
 from tagkit.evaluation.report_text import report_lines
-from tagkit.inference.benchmark import Speed
+from tagkit.inference.score.benchmark import Speed
 
 
 def test_a_matrix_is_printed_whole_or_as_its_largest_cells(tagkit: Program, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import tiny
 import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import ConfigError, DataError, FormatError, TagkitError
-from tagkit.inference.prediction_sets import TextSets
+from tagkit.inference.predict.prediction_sets import TextSets
 from tagkit.text.records import (
     Document,
     LabelScore,

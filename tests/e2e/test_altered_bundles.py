@@ -22,7 +22,7 @@ from tagkit import __version__
 from tagkit.cli.main import app
 from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models.bundle import load_bundle, save_bundle
 from tagkit.text.json_text import to_json
 from tagkit.training.trainer import train
@@ -475,9 +475,9 @@ def test_any_mutation_gives_a_working_model_or_a_refusal_within_bounds(
 @pytest.mark.slow
 def test_loading_a_model_does_not_import_torch_s_compiler(tagger: Path) -> None:
     program = (
-        "import sys, torch, tagkit.inference.predictor\n"
+        "import sys, torch, tagkit.inference.predict.predictor\n"
         "before = set(sys.modules)\n"
-        "tagkit.inference.predictor.load(sys.argv[1], 'cpu')\n"
+        "tagkit.inference.predict.predictor.load(sys.argv[1], 'cpu')\n"
         "new = {name for name in set(sys.modules) - before if name.startswith('torch.')}\n"
         "sys.exit(', '.join(sorted(new)) if len(new) > 10 else 0)"
     )

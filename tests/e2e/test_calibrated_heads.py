@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import tagkit
 from tagkit.cli.main import app
 from tagkit.config import DataConfig
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import gold_split
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import gold_split
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.slow  # a model of each kind is trained

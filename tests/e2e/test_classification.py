@@ -16,8 +16,8 @@ from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import dev_scores, evaluate_split, score_model
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import dev_scores, evaluate_split, score_model
 from tagkit.models.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document

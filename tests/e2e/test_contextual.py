@@ -20,7 +20,7 @@ from small_runs import TASKS, of_task
 from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.features.contextual import States
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.contextual import LanguageReader
 from tagkit.text.records import Sentence, TaggedText
 from tagkit.training.setup.contextual import CachedReader

@@ -17,8 +17,8 @@ from tagkit.cli.reports import info_lines
 from tagkit.config import Config, with_options
 from tagkit.errors import ConfigError, Interrupted
 from tagkit.features.contextual import ContextualUnits
-from tagkit.inference.predictor import Predictor, load
-from tagkit.inference.score import annotated
+from tagkit.inference.predict.predictor import Predictor, load
+from tagkit.inference.score.score import annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.text.records import Sentence

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tagkit.cli.main import app
 from tagkit.config import Config, load_config
 from tagkit.errors import Interrupted
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.nn.encoder import LAYERS
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train

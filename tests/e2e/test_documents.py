@@ -20,7 +20,7 @@ from tagkit.corpus.files import read
 from tagkit.corpus.splits import read_split
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
 from tagkit.text.documents import parts_of
@@ -246,7 +246,7 @@ def test_commands_cut_no_document_and_say_where_one_is_read_in_parts(
     assert max(np.bincount(parts_of(sentences, 60))) > 1
     for window in (1, 40, 10**6):
         with monkeypatch.context() as patch:
-            patch.setattr("tagkit.inference.stream.WINDOW_WORDS", window)
+            patch.setattr("tagkit.inference.stream.stream.WINDOW_WORDS", window)
             ended = program("predict", model, file)
         assert ended.code == 0
         tags = [line.split()[-1] for line in ended.out.split("\n") if line[:1] not in ("", "-")]
@@ -290,7 +290,7 @@ def test_commands_bring_the_mentions_of_a_name_together_in_every_window_and_proc
     assert wanted != without
     for window, workers in ((1, 1), (40, 1), (40, 2), (10**6, 1)):
         with monkeypatch.context() as patch:
-            patch.setattr("tagkit.inference.stream.WINDOW_WORDS", window)
+            patch.setattr("tagkit.inference.stream.stream.WINDOW_WORDS", window)
             ended = program("predict", model, file, "--workers", workers)
         assert ended.code == 0
         lines = ended.out.split("\n")

@@ -20,11 +20,11 @@ from torch import Tensor
 
 import tagkit
 from tagkit.config import Config, load_config
-from tagkit.inference.annotate import Annotator, AnswerOptions
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import evaluate_split, gold_split
-from tagkit.inference.stream import StreamOptions, annotate_file
-from tagkit.inference.workers import SerialWorker
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import evaluate_split, gold_split
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
+from tagkit.inference.stream.stream import StreamOptions, annotate_file
+from tagkit.inference.stream.workers import SerialWorker
 from tagkit.text.records import Sentence, TextSpan
 from tagkit.training.setup.setup import Prepared, prepare
 

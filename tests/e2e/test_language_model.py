@@ -14,10 +14,10 @@ from runs import StopAt, digests, whole_and_stopped
 
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
-from tagkit.inference.language_model import load_reader
-from tagkit.inference.line_scores import score_lines
-from tagkit.inference.predictor import load
-from tagkit.inference.score import DevScores
+from tagkit.inference.generate.language_model import load_reader
+from tagkit.inference.generate.line_scores import score_lines
+from tagkit.inference.predict.predictor import load
+from tagkit.inference.score.score import DevScores
 from tagkit.models.bundle import load_bundle
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.loop.state import RunState

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.setup.setup import Prepared, prepare

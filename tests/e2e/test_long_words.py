@@ -17,9 +17,9 @@ from tagkit.errors import Interrupted
 from tagkit.features import encoding
 from tagkit.features.encoding import encode, encode_words
 from tagkit.features.vocabulary import CHARS_AT_EACH_END
-from tagkit.inference import word_cache
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.word_cache import WordCache
+from tagkit.inference.predict import word_cache
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.predict.word_cache import WordCache
 from tagkit.text.records import Sentence
 from tagkit.training.folder import run_folder as runfolder
 from tagkit.training.trainer import train

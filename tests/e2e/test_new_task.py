@@ -16,8 +16,8 @@ import tagkit
 from tagkit.cli.main import app
 from tagkit.config import Config, load_config
 from tagkit.errors import Interrupted
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import score_model
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import score_model
 from tagkit.models.task_table import TASKS
 from tagkit.storage import digest_of
 from tagkit.text.records import Sentence

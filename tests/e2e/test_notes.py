@@ -14,7 +14,7 @@ from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.splits import load_corpus
 from tagkit.errors import DataError
 from tagkit.evaluation.compare import compare_files
-from tagkit.inference.score import score_model
+from tagkit.inference.score.score import score_model
 from tagkit.training.trainer import train
 
 LONG = "x" * 2_000_000

@@ -12,7 +12,7 @@ from runs import whole_and_stopped
 
 from tagkit.config import Config, load_config
 from tagkit.errors import FormatError
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.slow

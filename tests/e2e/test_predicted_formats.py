@@ -21,13 +21,13 @@ from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split
 from tagkit.evaluation.class_report import make_class_report
 from tagkit.evaluation.tag_report import make_tag_report
-from tagkit.inference.annotate import Annotator, AnswerOptions
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.record_output import fills_files, write_records
-from tagkit.inference.score import gold_split
-from tagkit.inference.stream import StreamOptions, annotate_file, joined_texts
-from tagkit.inference.style import RENDERED, formats_for
-from tagkit.inference.workers import SerialWorker
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import gold_split
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
+from tagkit.inference.stream.record_output import fills_files, write_records
+from tagkit.inference.stream.stream import StreamOptions, annotate_file, joined_texts
+from tagkit.inference.stream.workers import SerialWorker
+from tagkit.inference.write.style import RENDERED, formats_for
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 

@@ -19,9 +19,9 @@ from tagkit.config import (
     with_options,
 )  # fmt: skip
 from tagkit.evaluation.language_report import LanguageReport
-from tagkit.inference.evaluate import evaluate
-from tagkit.inference.predictor import load
-from tagkit.inference.text_generator import load_language_model
+from tagkit.inference.generate.text_generator import load_language_model
+from tagkit.inference.predict.predictor import load
+from tagkit.inference.score.evaluate import evaluate
 from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 

@@ -22,7 +22,7 @@ from tagkit.config import (
     load_config,
     with_options,
 )
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 

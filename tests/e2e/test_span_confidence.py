@@ -14,7 +14,7 @@ from tag_heads import TAGS, scores_of_paths
 from tagkit.config import load_config
 from tagkit.features.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tag_space import StepScores

@@ -15,9 +15,9 @@ from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import FormatError, TagkitError
-from tagkit.inference.answers import to_items
-from tagkit.inference.render import answer_lines
-from tagkit.inference.style import Origin, Style
+from tagkit.inference.write.answers import to_items
+from tagkit.inference.write.render import answer_lines
+from tagkit.inference.write.style import Origin, Style
 from tagkit.text.records import Document, LabelScore, Sentence, TaggedText, TaggedToken, TextSpan
 
 # What some format has a meaning for, or would cut at.

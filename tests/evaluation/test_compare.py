@@ -11,7 +11,7 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
-from tagkit.inference.evaluate import evaluate
+from tagkit.inference.score.evaluate import evaluate
 from tagkit.text.records import Document, LabelScore, Prediction, Sentence, Span, TextSpan
 
 GOLD = "EU NNP B-ORG\nis VBZ O\n\nNew NNP B-LOC\nYork NNP I-LOC\n"

@@ -144,7 +144,7 @@ def _treebank(columns: str) -> str:
 @cache
 def _calibrated(several: bool) -> Mapping[str, bytes]:
     """The files of a model that was calibrated on a corpus in which it errs, by path."""
-    from tagkit.inference.calibrate import calibrate
+    from tagkit.inference.score.calibrate import calibrate
 
     wrong = _corpus(Random(2), 24).replace("B-PER", "O", 5).replace("B-LOC", "B-PER", 4)
     with tempfile.TemporaryDirectory() as name, inside(Path(name)):
@@ -298,7 +298,7 @@ def bundle_case(rng: Random) -> Case:
 def run_bundle(case: Case, room: Path) -> None:
     """A model that is accepted describes itself and predicts numbers that JSON has."""
     from tagkit.cli.reports import info_lines
-    from tagkit.inference.predictor import load
+    from tagkit.inference.predict.predictor import load
     from tagkit.models.bundle import load_bundle
 
     model = room / "model"
@@ -410,7 +410,7 @@ def run_resume(case: Case, room: Path) -> None:
 
 @cache
 def _predictor(folder: str) -> Any:
-    from tagkit.inference.predictor import load
+    from tagkit.inference.predict.predictor import load
 
     return load(Path(folder), "cpu")
 
@@ -453,10 +453,10 @@ def predict_case(rng: Random) -> Case:
 
 def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
-    from tagkit.inference.annotate import Annotator, AnswerOptions
-    from tagkit.inference.highlight import from_line
-    from tagkit.inference.stream import StreamOptions, annotate_file
-    from tagkit.inference.workers import SerialWorker
+    from tagkit.inference.stream.annotate import Annotator, AnswerOptions
+    from tagkit.inference.stream.stream import StreamOptions, annotate_file
+    from tagkit.inference.stream.workers import SerialWorker
+    from tagkit.inference.write.highlight import from_line
 
     options = case.options
     notes: list[str] = []

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from tagkit import __version__, read
 from tagkit.errors import BundleError, DataError
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models import bundle as bundles
 from tagkit.models.bundle import FORMAT_VERSION, load_bundle, save_bundle
 from tagkit.models.model_folder import find_bundle

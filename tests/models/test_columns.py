@@ -18,8 +18,8 @@ from tagkit.corpus.splits import read_split
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.inference.predictor import Predictor, load
-from tagkit.inference.score import score_model
+from tagkit.inference.predict.predictor import Predictor, load
+from tagkit.inference.score.score import score_model
 from tagkit.models.bundle import load_bundle
 from tagkit.models.column_tagger import ColumnTagger
 from tagkit.models.columns import ColumnsTask

@@ -11,7 +11,7 @@ import tiny
 import torch
 
 import tagkit
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.models import feature_crf
 from tagkit.models.feature_crf import feature_chain
 from tagkit.models.tagger import Tagger

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tagkit.config import load_config
 from tagkit.errors import ConfigError
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models.bundle import save_bundle
 from tagkit.models.language_loss import language_target, predicted_words
 from tagkit.models.model import Model

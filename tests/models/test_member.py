@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tagkit.config import Config, load_config, with_options
 from tagkit.errors import ConfigError, Interrupted
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import POOLINGS
@@ -143,7 +143,9 @@ def test_an_ensemble_answers_the_same_alone_in_a_batch_and_loaded(
     found = load(tmp_path / "model")
     together = found.annotate(SENTENCES, batch_size=3, confidence=True)
     assert together == trained.annotate(SENTENCES, batch_size=3, confidence=True)
-    monkeypatch.setattr("tagkit.inference.word_cache._MAX_BYTES", 1)  # emptied for each sentence
+    monkeypatch.setattr(
+        "tagkit.inference.predict.word_cache._MAX_BYTES", 1
+    )  # emptied for each sentence
     for model in (found, load(tmp_path / "model")):
         for sentence, expected in zip(SENTENCES, together, strict=True):
             (alone,) = model.annotate([sentence], batch_size=1, confidence=True)

@@ -16,7 +16,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded, encode
 from tagkit.features.targets import tag_target
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.model import Model
 from tagkit.models.task_records import TrainingData
 from tagkit.models.task_table import task_of

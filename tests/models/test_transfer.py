@@ -10,7 +10,7 @@ from marks import mostly_slow
 
 from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.errors import BundleError, ConfigError
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.transfer import copy_weights, inherit_options
 from tagkit.nn.heads.tagging import ChainHead

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tagkit.errors import BundleError
-from tagkit.inference.predictor import Predictor, load
+from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.text.records import Sentence
 
 MEMORY = 600 * 2**20  # beyond what the imports have taken

@@ -9,7 +9,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.text.records import Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.windows import cut, join, windows, windows_between_spans

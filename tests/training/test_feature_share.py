@@ -15,7 +15,7 @@ from small_runs import of_task
 import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
-from tagkit.inference.score import gold_split
+from tagkit.inference.score.score import gold_split
 from tagkit.models import feature_crf
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.feature_crf import SHARES

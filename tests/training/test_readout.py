@@ -14,7 +14,7 @@ from tagkit.cli.reports import info_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models.bundle import load_bundle
 from tagkit.models.model import Model
 from tagkit.nn.ridge import RidgeSums, Solution

@@ -19,7 +19,7 @@ from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import TagReport
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.bundle import load_bundle
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder import run_folder
@@ -143,7 +143,7 @@ def test_of_a_corpus_that_cannot_be_read_again_from_memory(
 ) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=1", "data.feature_columns=[1]", columns=3)
     if gone == "pipe":
-        monkeypatch.setattr("tagkit.inference.predicted.is_pipe", lambda _: True)
+        monkeypatch.setattr("tagkit.inference.score.predicted.is_pipe", lambda _: True)
     else:  # after all corpora were read and digested
         report = Predictor.report
 

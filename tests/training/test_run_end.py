@@ -10,7 +10,7 @@ from runs import StopAt
 import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
-from tagkit.inference.score import gold_split
+from tagkit.inference.score.score import gold_split
 from tagkit.training.events.callbacks import Listener
 from tagkit.training.folder.run_files import RESULTS
 from tagkit.training.trainer import train

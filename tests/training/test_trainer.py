@@ -20,8 +20,8 @@ from torch import Tensor
 from tagkit.config import EmbeddingsConfig, TrainConfig, allowed, load_config, with_options
 from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features import bucketing as buckets
-from tagkit.inference.predictor import load
-from tagkit.inference.score import DevScores
+from tagkit.inference.predict.predictor import load
+from tagkit.inference.score.score import DevScores
 from tagkit.models.device import set_threads
 from tagkit.models.model import Model
 from tagkit.nn.encoder import LAYERS

@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import median
 
 from tagkit.corpus.dataset import Split
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.limits import BATCH_SIZE
 from tagkit.training.loop.dev_loss import DevLoss
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from tagkit.config import fixed
 from tagkit.errors import TrainingError
 from tagkit.evaluation.criterion import rank
-from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import dev_scores
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.heads.feature_crf import SHARES
 from tagkit.training.events.callbacks import Epoch, Listener, Save, Step

@@ -18,7 +18,7 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import as_corpus, read_scored, read_train
 from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differences, rank_doubts
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.device import thread_count
 from tagkit.models.task_table import task_of

@@ -7,7 +7,7 @@ import tiny
 
 from tagkit.config import FORMER_DEFAULTS, Config, load_config, option_values
 from tagkit.errors import BundleError, CheckpointError, ConfigError, VectorsError
-from tagkit.inference.calibrate import calibrate
+from tagkit.inference.score.calibrate import calibrate
 from tagkit.training.folder.run_identity import differences, refuse_unfit, with_former_defaults
 from tagkit.training.trainer import train
 

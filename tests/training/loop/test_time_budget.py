@@ -13,7 +13,7 @@ from runs import Faulty, StopAt, settings
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, Interrupted
 from tagkit.evaluation.report import Report
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predict.predictor import Predictor
 from tagkit.training.folder.checkpoint import newest_checkpoint
 from tagkit.training.loop.dev_loss import DevLoss
 from tagkit.training.loop.run import Run

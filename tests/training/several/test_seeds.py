@@ -17,7 +17,7 @@ from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.criterion import find_criterion
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.scores import Score
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.models.task_table import task_of
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import GOLD, MODEL_FILES, RESULTS

@@ -28,7 +28,7 @@ from tagkit.errors import (
     TrainingError,
     VectorsError,
 )
-from tagkit.inference.predictor import load
+from tagkit.inference.predict.predictor import load
 from tagkit.training.folder import checkpoint
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import MODEL_FILES

@@ -1,0 +1,1 @@
+"""Language models: texts that are generated, lines that are scored."""

@@ -1,0 +1,246 @@
+"""Sets of answers of which one is right as often as was asked for; `evaluate_sets` judges them.
+
+Taggings are ranked exactly, by the n best paths of a head. Two of them are enough for most
+sentences, so more are looked for only where a set, or the search for the gold tags, needs them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tagkit.config import Config
+from tagkit.corpus.dataset import LabelKinds
+from tagkit.errors import DataError
+from tagkit.evaluation.conformal import (
+    SetCalibration,
+    sentences_needed,
+    set_size,
+)
+from tagkit.inference.predict.inputs import Text, as_tagged
+from tagkit.inference.predict.sentence_predictor import SentencePredictor
+from tagkit.models.calibration import CLASSES, TAGS
+from tagkit.text.documents import whole_documents
+from tagkit.text.json_text import Record
+from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
+from tagkit.wording import Message, Setting
+
+_FIRST, _GROWTH = 2, 4  # taggings of the first look, and how many times more in each further one
+# Whether enough taggings of a sentence, given by its number, are known.
+_Enough = Callable[[int, Sequence[Alternative]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class TagSet(Record):
+    """The taggings of a sentence of which one is right as often as was asked for.
+
+    Attributes:
+        taggings: the most probable first, at least one.
+        reached_limit: whether these are as many as a set may have, so that some may be missing.
+    """
+
+    taggings: tuple[Alternative, ...]
+    reached_limit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextSets(TaggedText):
+    """A text with its most probable tags and classes, and the prediction sets that begin with them.
+
+    Attributes:
+        text: as in `TaggedText`, and so are the next four.
+        sentences: tokens of each sentence.
+        spans: of all sentences.
+        labels: classes of the text.
+        scores: every class with its probability.
+        coverage: share of sets that hold the right answer.
+        tag_sets: of each sentence; empty of a model without tags.
+        class_set: classes of the text, the most probable first; empty of a model that has none, or
+            that gives a text several.
+    """
+
+    coverage: float = 0.0
+    tag_sets: tuple[TagSet, ...] = ()
+    class_set: tuple[LabelScore, ...] = field(default=())
+
+
+def kinds_with_sets(config: Config, gives: LabelKinds) -> list[str]:
+    """The labels of a model that have sets: `TAGS`, `CLASSES`, both or none."""
+    has_tags = gives.tags and not config.data.tag_columns
+    has_class = gives.classes and not config.head.several_classes
+    return [name for name, is_there in ((TAGS, has_tags), (CLASSES, has_class)) if is_there]
+
+
+def require_sets(
+    predictor: SentencePredictor, coverage: float
+) -> Mapping[str, tuple[SetCalibration, float]]:
+    """The calibration and the threshold of each kind of label that has sets.
+
+    Raises:
+        DataError: no kind has sets, the model is not calibrated for them, or the coverage is out
+            of range or higher than its calibration corpus allows.
+    """
+    sentences_needed(coverage)  # checks its range
+    setting = Setting("coverage", f"{coverage:g}")
+    kinds = kinds_with_sets(predictor.config, predictor.task.gives)
+    if not kinds:
+        several = "gives a text several classes" if predictor.task.gives.classes else (
+            "predicts several columns" if predictor.task.gives.tags else "predicts no labels"
+        )  # fmt: skip
+        raise DataError(
+            Message(setting, ": expected a model of one tag column or of one class per text; this "
+                    f"one {several}")
+        )  # fmt: skip
+    saved = predictor.calibration.sets if predictor.calibration is not None else {}
+    missing = [kind for kind in kinds if kind not in saved]
+    if missing:
+        raise DataError(
+            Message(setting, ": this model is not calibrated for sets: run `tagkit calibrate MODEL "
+                    "FILE` with labelled text that it was not trained on")
+        )  # fmt: skip
+    return {kind: (saved[kind], saved[kind].threshold(coverage)) for kind in kinds}
+
+
+def refuse_removal(min_confidence: float | None) -> None:
+    """Refuse to remove improbable answers where sets are asked for.
+
+    Raises:
+        DataError: there is a probability below which answers are removed.
+    """
+    if min_confidence is not None:
+        both = Setting("coverage"), Setting("min_confidence")
+        raise DataError(
+            Message("expected either ", both[0], " or ", both[1], ", found both: a set also has "
+                    "answers that are improbable")
+        )  # fmt: skip
+
+
+def with_sets(
+    predictor: SentencePredictor,
+    texts: Sequence[Text],
+    answers: Sequence[TaggedText],
+    coverage: float,
+    *,
+    batch_size: int,
+) -> list[TextSets]:
+    """Answers with the sets of their sentences and of their classes.
+
+    Args:
+        predictor: the model.
+        texts: its inputs.
+        answers: for these, with all classes in `scores`.
+        coverage: share of sets that are to hold the right answer.
+        batch_size: maximum number of sentences in a batch.
+
+    Raises:
+        DataError: as for `require_sets`.
+    """
+    calibrations = require_sets(predictor, coverage)
+    sentences = [sentence for text in texts for sentence in text.sentences]
+    sets = iter(sets_of_tags(predictor, sentences, calibrations, batch_size))
+    found = []
+    for text, answer in zip(texts, answers, strict=True):
+        tag_sets: tuple[TagSet, ...] = ()
+        if TAGS in calibrations:
+            tag_sets = tuple(_placed(text, at, next(sets)) for at in range(len(text.sentences)))
+        class_set: tuple[LabelScore, ...] = ()
+        if CLASSES in calibrations and answer.scores:  # a blank text has none
+            _, threshold = calibrations[CLASSES]
+            class_set = answer.scores[: class_count(answer.scores, threshold)]
+        found.append(
+            TextSets(
+                answer.text, answer.sentences, answer.spans, answer.labels, answer.scores,
+                coverage, tag_sets, class_set,
+            )
+        )  # fmt: skip
+    return found
+
+
+def sets_of_tags(
+    predictor: SentencePredictor,
+    sentences: Sequence[Sentence],
+    calibrations: Mapping[str, tuple[SetCalibration, float]],
+    batch_size: int,
+) -> list[TagSet]:
+    """The set of each sentence; none of a model without tags."""
+    if TAGS not in calibrations:
+        return []
+    calibration, threshold = calibrations[TAGS]
+
+    def is_whole(_: int, found: Sequence[Alternative]) -> bool:
+        return set_size(probs_of(found), threshold) < len(found)
+
+    ranked = taggings_of(predictor, sentences, calibration.limit, is_whole, batch_size)
+    sets = []
+    for each in ranked:
+        size = set_size(probs_of(each), threshold)
+        sets.append(TagSet(tuple(each[:size]), size >= calibration.limit))
+    return sets
+
+
+def taggings_of(
+    predictor: SentencePredictor,
+    sentences: Sequence[Sentence],
+    limit: int,
+    enough: _Enough,
+    batch_size: int,
+) -> list[list[Alternative]]:
+    """The most probable taggings of each sentence: enough of them, all that it has, or `limit`."""
+    found: list[list[Alternative]] = [[] for _ in sentences]
+    missing, count = list(range(len(sentences))), min(_FIRST, limit)
+    config = predictor.config
+    while missing:
+        # What is read with the other sentences of its document is asked for with all of them.
+        asked = missing
+        if config.document_words:
+            marked_only = config.marked_documents_only
+            asked = whole_documents(sentences, missing, marked_only=marked_only)
+        taggings = predictor._alternatives(
+            [sentences[number] for number in asked], count, batch_size=batch_size
+        )
+        ranked, unfinished = dict(zip(asked, taggings, strict=True)), []
+        for number in missing:
+            each = ranked[number]
+            found[number] = _distinct(each)
+            # Fewer paths than were asked for are all that there are.
+            if len(each) == count < limit and not enough(number, found[number]):
+                unfinished.append(number)
+        missing, count = unfinished, min(count * _GROWTH, limit)
+    return found
+
+
+def _distinct(paths: Sequence[Alternative]) -> list[Alternative]:
+    """The taggings that paths mean: without constraints several can mean the same."""
+    # Tags are written from spans, so that what means the same is the same.
+    if len({each.tags for each in paths}) == len(paths):
+        return [*paths]
+    by_tags: dict[tuple[str, ...], list[Alternative]] = {}
+    for each in paths:
+        by_tags.setdefault(each.tags, []).append(each)
+    merged = [
+        Alternative(tags, same[0].spans, sum(each.probability for each in same))
+        for tags, same in by_tags.items()
+    ]
+    return sorted(merged, key=lambda each: -each.probability)
+
+
+def _placed(text: Text, number: int, found: TagSet) -> TagSet:
+    """The set of one of a text's sentences, with offsets in the text."""
+    sentence = text.sentences[number]
+    own = Text(text.text, [sentence], [text.places[number]])
+    taggings = tuple(
+        Alternative(
+            each.tags, each.spans, each.probability,
+            as_tagged(own, [Prediction(sentence.words, each.tags, each.spans)]),
+        )
+        for each in found.taggings
+    )  # fmt: skip
+    return TagSet(taggings, found.reached_limit)
+
+
+def class_count(scores: Sequence[LabelScore], threshold: float) -> int:
+    """Number of classes in the set of a text whose classes are these, the most probable first."""
+    return set_size([score.probability for score in scores], threshold)
+
+
+def probs_of(taggings: Sequence[Alternative]) -> list[float]:
+    """The probabilities of taggings."""
+    return [each.probability for each in taggings]

@@ -1,0 +1,345 @@
+"""Texts and sentences -> tags, spans, classes, probabilities, offsets.
+
+inputs      `inputs.as_text`: texts -> sentences with offsets
+sentences   `sentence_predictor`: sentences -> predictions, in batches
+outputs     `inputs.as_tagged`: predictions -> tokens and spans with offsets
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, overload
+
+import torch
+
+from tagkit.errors import DataError
+from tagkit.inference.predict.arguments import ignore, model_path
+from tagkit.inference.predict.collection import without_collection
+from tagkit.inference.predict.inputs import (
+    Input,
+    Text,
+    as_tagged,
+    as_text,
+    inputs_of,
+    is_one,
+    materialized,
+)
+from tagkit.inference.predict.min_confidence import Removed
+from tagkit.inference.predict.prediction_sets import (
+    TextSets,
+    refuse_removal,
+    require_sets,
+    with_sets,
+)
+from tagkit.inference.predict.sentence_predictor import SentencePredictor
+from tagkit.inference.predict.text_alternatives import alternatives_of_text
+from tagkit.inference.predict.text_windows import windows_of
+from tagkit.inference.predict.value_checks import check_count
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
+from tagkit.models.bundle import load_bundle
+from tagkit.models.device import choose_device
+from tagkit.text.records import Alternative, Document, Sentence, TaggedText
+
+
+def load(
+    path: str | Path, device: str | torch.device = "auto", precision: str = "fp32"
+) -> "Predictor":
+    """Load a model, ready to predict.
+
+    Args:
+        path: folder of the model, or of the training run that wrote it.
+        device: "auto", "cpu", "cuda" or "cuda:N", or torch's own name of one of these; it need not
+            be the one of training.
+        precision: of the encoder's recurrent products: "fp32", or, on a CPU, "bf16" or "int8", for
+            which "auto" is the CPU.
+
+    Raises:
+        BundleError: the folder holds no complete model, or one of a newer format.
+        DeviceError: the device does not exist, or does not support the precision.
+    """
+    folder = model_path(path)
+    lower = device == "auto" and precision != "fp32"
+    # Before the model is read, as it also looks at torch's default type of numbers.
+    chosen = choose_device("cpu" if lower else device)
+    bundle = load_bundle(folder)
+    return Predictor(
+        bundle.model,
+        bundle.vocabulary,
+        bundle.config,
+        chosen,
+        keep_words=True,  # the weights of a loaded model do not change
+        precision=precision,
+        calibration=bundle.calibration,
+    )
+
+
+class Predictor(SentencePredictor):
+    """A trained model with its vocabulary and configuration, ready to predict.
+
+    It can be pickled, and is then sent to another process without what it has cached: about as
+    many bytes as the model has on the disk. It is on the same device there. Files of models never
+    hold a pickle.
+
+    Several threads of a program may use it at once. Each call has what is cached of words to
+    itself, so that as many caches are kept as calls have run at the same time.
+
+    Attributes:
+        config: the resolved configuration of the model.
+        device: that it predicts on.
+        precision: of the encoder's recurrent products.
+        calibration: that was stored with the model, whose heads have its temperatures; None where
+            the model was not calibrated.
+        keeps_words: whether it caches words from call to call, as one that `load` returns does.
+        model: the network; with the next two, the inside of the library.
+        vocabulary: of the model.
+        task: what depends on what is predicted.
+    """
+
+    # mypy sees overlapping overloads, as a str is an iterable of str too; one str is one text.
+    @overload
+    def predict(  # type: ignore[overload-overlap]
+        self,
+        inputs: str | Sentence | Document,
+        *,
+        batch_size: int = ...,
+        confidence: bool = ...,
+        max_length: int = ...,
+        threshold: float | None = ...,
+        min_confidence: float | None = ...,
+        on_long: Callable[[int], None] = ...,
+        on_removed: Callable[[Removed], None] = ...,
+    ) -> TaggedText: ...
+
+    @overload
+    def predict(
+        self,
+        inputs: Iterable[Input],
+        *,
+        batch_size: int = ...,
+        confidence: bool = ...,
+        max_length: int = ...,
+        threshold: float | None = ...,
+        min_confidence: float | None = ...,
+        on_long: Callable[[int], None] = ...,
+        on_removed: Callable[[Removed], None] = ...,
+    ) -> list[TaggedText]: ...
+
+    @without_collection()
+    def predict(
+        self,
+        inputs: str | Sentence | Document | Iterable[Input],
+        *,
+        batch_size: int = BATCH_SIZE,
+        confidence: bool = False,
+        max_length: int = MAX_LENGTH,
+        threshold: float | None = None,
+        min_confidence: float | None = None,
+        on_long: Callable[[int], None] = ignore,
+        on_removed: Callable[[Removed], None] = ignore,
+    ) -> TaggedText | list[TaggedText]:
+        """Predict tags and spans, with their offsets in the text, and classes of the text.
+
+        Args:
+            inputs: one raw text, `Sentence` or `Document`, or several inputs, each of these or a
+                sequence of words. A raw text is split into sentences and tokens. A line end ends a
+                sentence; if texts have classes, each text is read as one sequence.
+            batch_size: maximum number of sentences in a batch.
+            confidence: whether to compute probabilities.
+            max_length: maximum number of words in a sentence; a tagger reads longer ones in
+                overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
+            threshold: minimum class probability for a label; None for the configured one, or, if
+                each text has one class, for the most probable class whatever its probability.
+            min_confidence: probability from which on a predicted span, label or class is kept;
+                None to keep all. Tags of spans that are not kept become O, plain labels "_".
+            on_long: called with the number of words of each longer sentence.
+            on_removed: called with what was not kept; its `counts` are removed ones and all.
+
+        Returns:
+            The prediction for one text, or a list of predictions for several inputs.
+
+        Raises:
+            DataError: an input of another type, a sequence without words, an empty word, a
+                `Sentence` without the feature columns that the model was trained with, a
+                `threshold` for a model without classes, or a `max_length` for one that reads texts
+                whole.
+        """
+        texts = self._texts(inputs)
+        # All sentences of all texts at once, so that batches are full and of similar length.
+        predictions = self.annotate(
+            [sentence for text in texts for sentence in text.sentences],
+            batch_size=batch_size,
+            confidence=confidence,
+            max_length=max_length,
+            threshold=threshold,
+            min_confidence=min_confidence,
+            on_long=on_long,
+            on_removed=on_removed,
+        )
+        found = iter(predictions)
+        tagged = [as_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
+        return tagged[0] if is_one(inputs) else tagged
+
+    def stream(
+        self,
+        inputs: Iterable[Input],
+        *,
+        batch_size: int = BATCH_SIZE,
+        confidence: bool = False,
+        max_length: int = MAX_LENGTH,
+        threshold: float | None = None,
+        min_confidence: float | None = None,
+        on_long: Callable[[int], None] = ignore,
+        on_removed: Callable[[Removed], None] = ignore,
+        window_words: int = WINDOW_WORDS,
+    ) -> Iterator[TaggedText]:
+        """Predict for any number of inputs in constant memory, in their order, as they are read.
+
+        If taking the next input or reading it fails, the predictions for those before it come
+        first, and then the error. Several threads need a stream each. Closing a stream does not
+        close what the inputs come from.
+
+        Args:
+            inputs: any iterable of what `predict` takes: lines of a file, records of `read`, a
+                generator that never ends.
+            batch_size: as for `predict`.
+            confidence: as for `predict`.
+            max_length: as for `predict`.
+            threshold: as for `predict`.
+            min_confidence: as for `predict`.
+            on_long: as for `predict`.
+            on_removed: as for `predict`, of each window.
+            window_words: number of words, roughly, that are read before they are predicted
+                together. With 1 each input is answered before the next is taken, which is slow. A
+                `Sentence` of a document waits for the others of it if the model reads documents, or
+                has label consistency.
+
+        Raises:
+            DataError: as for `predict`; or the inputs are a single text.
+        """
+        if isinstance(inputs, str | Sentence | Document):
+            kind = type(inputs).__name__
+            raise DataError(f"inputs: expected several, found one {kind}: `predict` answers one")
+        # Checked here, and not when the first answer is taken, which may be elsewhere.
+        several = inputs_of(inputs)
+        check_count("window_words", window_words)
+        options: dict[str, Any] = {
+            "batch_size": batch_size,
+            "confidence": confidence,
+            "max_length": max_length,
+            "threshold": threshold,
+            "min_confidence": min_confidence,
+            "on_long": on_long,
+            "on_removed": on_removed,
+        }
+        windows = windows_of(
+            several,
+            window_words,
+            self._batches.check_features,
+            document_words=self.config.document_words,
+            max_length=max_length,
+            marked_only=self.config.marked_documents_only,
+        )
+        return (answer for window in windows for answer in self.predict(window, **options))
+
+    # As for `predict`: one str is one text.
+    @overload
+    def n_best(  # type: ignore[overload-overlap]
+        self, inputs: str | Sentence | Document, count: int = ..., *, batch_size: int = ...
+    ) -> list[Alternative]: ...
+
+    @overload
+    def n_best(
+        self, inputs: Iterable[Input], count: int = ..., *, batch_size: int = ...
+    ) -> list[list[Alternative]]: ...
+
+    def n_best(
+        self,
+        inputs: str | Sentence | Document | Iterable[Input],
+        count: int = 5,
+        *,
+        batch_size: int = BATCH_SIZE,
+    ) -> list[Alternative] | list[list[Alternative]]:
+        """The most probable ways to tag each input, in descending order.
+
+        Exact, but for the head "feedback", whose beam search may miss some of them.
+
+        Args:
+            inputs: as for `predict`; no sentence is cut, however long it is.
+            count: number of ways; a short input may have fewer.
+            batch_size: maximum number of sentences in a batch.
+
+        Returns:
+            The alternatives for one text, or a list of them for each of several inputs.
+
+        Raises:
+            DataError: the model predicts no tags, `count` is below 1, or an input cannot be read,
+                as for `predict`.
+        """
+        texts = self._texts(inputs)
+        sentences = [sentence for text in texts for sentence in text.sentences]
+        found = iter(self._alternatives(sentences, count, batch_size=batch_size))
+        each = [
+            alternatives_of_text(text, [next(found) for _ in text.sentences], count)
+            for text in texts
+        ]
+        return each[0] if is_one(inputs) else each
+
+    # As for `predict`: one str is one text.
+    @overload
+    def predict_sets(
+        self,
+        inputs: str | Sentence | Document,
+        coverage: float = ...,
+        *,
+        batch_size: int = ...,
+        **options: Any,
+    ) -> TextSets: ...
+
+    @overload
+    def predict_sets(
+        self,
+        inputs: Iterable[Input],
+        coverage: float = ...,
+        *,
+        batch_size: int = ...,
+        **options: Any,
+    ) -> list[TextSets]: ...
+
+    @without_collection()
+    def predict_sets(
+        self,
+        inputs: str | Sentence | Document | Iterable[Input],
+        coverage: float = 0.9,
+        *,
+        batch_size: int = BATCH_SIZE,
+        **options: Any,
+    ) -> TextSets | list[TextSets]:
+        """Predict sets of taggings, and of classes, of which one is right as often as asked for.
+
+        Args:
+            inputs: as for `predict`; no sentence is cut for its set, however long it is.
+            coverage: share of sets that hold the right answer, 0.5 to 0.99, on texts like those
+                that the model was calibrated with by `tagkit calibrate`.
+            batch_size: maximum number of sentences in a batch.
+            options: the others of `predict`, for the answers that the sets stand beside, but for
+                `min_confidence`: a set also has answers that are improbable.
+
+        Returns:
+            The prediction for one text with a set for each of its sentences, or a list of such
+            predictions for several inputs.
+
+        Raises:
+            DataError: the model has no sets, it is not calibrated, its calibration corpus is too
+                small for the coverage, `min_confidence` is given, or an input cannot be read, as
+                for `predict`.
+        """
+        require_sets(self, coverage)  # before the work
+        refuse_removal(options.get("min_confidence"))
+        items = [materialized(item) for item in inputs_of(inputs)]  # read twice below
+        answers = self.predict(items, batch_size=batch_size, **options)
+        texts = self._texts(items)
+        found = with_sets(self, texts, answers, coverage, batch_size=batch_size)
+        return found[0] if is_one(inputs) else found
+
+    def _texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
+        tokenizer, whole = self.config.data.tokenizer, self.task.is_whole
+        return [as_text(item, tokenizer, whole=whole) for item in inputs_of(inputs)]

@@ -1,0 +1,330 @@
+"""Files -> annotated lines, piece by piece: memory does not grow with the input, order is kept.
+
+What one read(2) of a file or a pipe returns is annotated and written before the next one. So output
+begins before the input ends, and a conversation over two pipes (write a line, wait for its answer)
+does not deadlock.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from tagkit.config import Config, DataConfig
+from tagkit.corpus.expected_labels import refuse_unread_columns
+from tagkit.corpus.formats.columns.layout import CONLLU, Layout, begins_document, column_options
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.recognition import find_format
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import Format
+from tagkit.errors import DataError, FormatError
+from tagkit.inference.stream.document_windows import DocumentWindows
+from tagkit.inference.stream.window import Blocks, Line, Lines, Output, Records, Window
+from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
+from tagkit.limits import WINDOW_WORDS
+from tagkit.text.records import Document
+from tagkit.wording import Message, Setting
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How inputs are read.
+
+    Attributes:
+        input_format: a format's name, or "auto".
+        encoding: of the inputs.
+        max_length: words of the longest sentence that is tagged as a whole; quoted in a note.
+        note: called with messages for the user, one sentence each.
+        progress: called with the number of tokens of each piece that is ready to be written, and
+            with how many bytes of the input it and all before it come from; 0 if not known.
+        on_bad_record: called with the error of each record that cannot be read or written, which
+            is then left out; where it is None, the first such error is raised, after the output
+            of all records before it.
+        on_removed: called with the counts of what each piece is without, as it is too improbable.
+        columns: options of [data] that name columns of the inputs; those that are not here are
+            those of training.
+        output: path of the file that is written, for a note where its name is that of another
+            format; empty for none.
+    """
+
+    input_format: str
+    encoding: str
+    max_length: int
+    note: Callable[[str], None]
+    progress: Callable[[int, int], None]
+    on_bad_record: Callable[[FormatError], None] | None = None
+    on_removed: Callable[[Mapping[str, tuple[int, int]]], None] = lambda _: None
+    columns: Mapping[str, int | str] = field(default_factory=dict)
+    output: str = ""
+
+
+class Workers(Protocol):
+    """Annotates windows: a `SerialWorker` or a `WorkerPool`."""
+
+    def submit(self, window: Window) -> Iterator[Output]:
+        """Hand over a window; yields the outputs that are ready, in the order of the windows."""
+
+    def drain(self) -> Iterator[Output]:
+        """Yield the outputs that are still due, waiting for them."""
+
+
+def annotate_file(
+    workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
+) -> Iterator[Output]:
+    """The outputs for one input (a file, a folder or '-'), window by window.
+
+    Args:
+        workers: annotate the windows.
+        config: of the model.
+        style: of the output.
+        path: of the input.
+        options: how it is read.
+
+    Raises:
+        DataError: the input cannot be read.
+        FormatError: a line of it cannot be read.
+    """
+    source = Source(path, options.encoding, config.data.max_line_chars)
+    found = find_format(source, options.input_format, raw=True, texts=not style.gives.tags)
+    format = found.format
+    columns = dict(options.columns)
+    refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
+    data = config.data.model_copy(update=columns)
+    config = config.model_copy(update={"data": data})
+    # Not for an empty input, and without waiting for the first line of a pipe.
+    if found.note and (source.is_folder() or source.beginning(waiting=False)):
+        options.note(found.note)
+    if style.format == AUTO:
+        written = CONLLU if format.name == CONLLU and style.gives.tags else COLUMNS
+        if odd := other_ending(style, options.output, written):
+            options.note(odd)
+    if style.format == COLUMNS and format.name == CONLLU and style.gives.tags:
+        # Ranges and empty nodes are among its lines, which a column file would take for words.
+        said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
+        setting = Setting("output_format", CONLLU)
+        options.note(Message(said, setting, " fills in its own columns"))
+    windows: Iterator[Window]
+    if format.name == "text":
+        # A classifier writes one line per text: a blank line stays, so that line numbers agree.
+        keep_blank = not style.gives.tags and style.format in (COLUMNS, AUTO)
+        windows = _text(source, keep_blank=keep_blank)
+    elif format.is_grid:
+        windows = _columns(source, config, options, format)
+    else:
+        windows = _items(source, config, options, format)
+    noted = False
+    for output, bytes_read in _outputs(workers, windows, source):
+        if output.longest and not noted:  # once: a file of long lines has thousands
+            noted = True
+            options.note(
+                Message(
+                    f"{source.name}: a sentence has {output.longest:,} words; those over "
+                    f"{options.max_length:,} are tagged in overlapping windows (",
+                    Setting("max_length"),
+                    ")",
+                )
+            )
+        options.progress(output.tokens, bytes_read)
+        options.on_removed(output.removed)
+        if output.refused and options.on_bad_record is None:
+            yield output.until_refused()
+            raise output.refused[0].error
+        if options.on_bad_record is not None:
+            for refused in output.refused:
+                options.on_bad_record(refused.error)
+        yield output
+
+
+def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[str]:
+    """The lines of several inputs, one after the other.
+
+    Args:
+        inputs: the outputs for each.
+        style: of the output, in a format that `render.py` writes.
+    """
+    # A sentence ends with a blank line, which the last one of a file may lack: without it, it would
+    # be one with the first sentence of the next file.
+    apart = 2 if style.gives.tags and style.format not in (JSONL, SHOW) else 1
+    end = "\n" * apart
+    for outputs in inputs:
+        is_first = True
+        for text in (output.text for output in outputs if output.text):
+            if is_first:
+                end = end.replace("\r", "")
+                yield "\n" * (apart - (len(end) - len(end.rstrip("\n"))))
+            is_first = False
+            yield text
+            end = f"{end}{text[-4:]}"[-4:]
+
+
+def _outputs(
+    workers: Workers, windows: Iterator[Window], source: Source
+) -> Iterator[tuple[Output, int]]:
+    """The windows' outputs; all of them before a read that may have to wait, or has failed.
+
+    Each comes with the number of bytes that had been read when its window was taken: reading may be
+    many windows ahead.
+    """
+    places: deque[int] = deque()
+
+    def placed(outputs: Iterator[Output]) -> Iterator[tuple[Output, int]]:
+        return ((output, places.popleft()) for output in outputs)
+
+    while True:
+        try:
+            window = next(windows, None)
+        except DataError:  # of the input: what was read before it is answered first
+            yield from placed(workers.drain())
+            raise
+        if window is None:
+            break
+        places.append(source.bytes_read)
+        yield from placed(workers.submit(window))
+        # Taking the next window reads on. If that would block, whoever writes the input may be
+        # waiting for our output first.
+        if source.waits():
+            yield from placed(workers.drain())
+    yield from placed(workers.drain())
+
+
+def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
+    """Each line is one text."""
+    number, offset = 0, 0
+    for lines in source.pieces():
+        texts: list[Line] = []
+        for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
+            if keep_blank or line.strip():
+                texts.append(Line(line.removesuffix("\r"), number, offset))
+            offset += len(line) + 1  # in code points, \n included; \r is still part of the line
+        # Tokens are not known yet; a word and its blank have about 5 characters or more.
+        for window in _windows(texts, [len(line.text) // 5 + 1 for line in texts]):
+            yield Lines(source.name, window)
+
+
+def _columns(
+    source: Source, config: Config, options: StreamOptions, format: Format
+) -> Iterator[Blocks]:
+    """Sentences of a column file, with the comments and blank lines between them."""
+    data = config.data.model_copy(update={"format": format.name})
+    windows = _document_windows(config, options)
+    errors: list[FormatError] = []
+    reader = ColumnReader(source.name, column_options(data, with_tags=False), errors.append)
+
+    def usable(blocks: Iterable[Block]) -> tuple[list[Block], FormatError | None]:
+        """The blocks up to an error that ends the job, and this error."""
+        ready: list[Block] = []
+        for block in blocks:
+            # A sentence without one of its lines is another sentence, so all of it is left out.
+            if errors and options.on_bad_record is None:
+                return ready, errors[0]
+            if errors and options.on_bad_record is not None:
+                options.on_bad_record(errors[0])
+                errors.clear()
+            else:
+                ready.append(block)
+        return ready, None
+
+    try:
+        for blocks in map(reader.feed, source.pieces()):
+            ready, error = usable(blocks)
+            for window in _added(windows, ready, reader.layout):
+                yield Blocks(source.name, window, reader.layout)
+            if error is not None:
+                raise error
+    except DataError:  # what was read before it is answered first
+        if rest := windows.rest():
+            yield Blocks(source.name, rest, reader.layout)
+        raise
+    # The last sentence, where no blank line follows it. Only now all bytes have been seen.
+    ready, error = usable(reader.close())
+    for block in ready:
+        for window in windows.add(block, len(block.rows), block.sentence):
+            yield Blocks(source.name, window, reader.layout)
+    if rest := windows.rest():
+        yield Blocks(source.name, rest, reader.layout, source.facts.ends_last_line)
+    _note_cut(windows, source, config, options)
+    if error is not None:
+        raise error
+
+
+def _added(
+    windows: DocumentWindows[Block], blocks: Sequence[Block], layout: Layout | None
+) -> Iterator[list[Block]]:
+    """The windows that these blocks complete, and all of them that wait for no other one."""
+    for block in blocks:
+        # A document ends with the mark of the next one, not only with its first sentence.
+        if block.sentence is None and layout is not None and begins_document(block.lines, layout):
+            yield from windows.end()
+        yield from windows.add(block, len(block.rows), block.sentence)
+    yield from windows.ready()
+
+
+def _document_windows(config: Config, options: StreamOptions) -> DocumentWindows[Any]:
+    """Windows of `WINDOW_WORDS` words, each of whole documents where these matter."""
+    return DocumentWindows(
+        WINDOW_WORDS,
+        config.document_words,
+        options.max_length,
+        marked_only=config.marked_documents_only,
+    )
+
+
+def _note_cut(
+    windows: DocumentWindows[Any], source: Source, config: Config, options: StreamOptions
+) -> None:
+    if windows.cut and config.encoder.document_words:
+        limit = config.encoder.context_words
+        options.note(
+            f"{source.name}: a document has more than {limit:,} words; such documents are read in "
+            "parts of up to so many, as in training"
+        )
+
+
+def _items(
+    source: Source, config: Config, options: StreamOptions, format: Format
+) -> Iterator[Records]:
+    """The records of any other format."""
+    # The model's configuration has the format and encoding of its training file. The columns of a
+    # TSV and the label's key still come from there.
+    data = config.data.model_copy(update={"encoding": options.encoding})
+    reading = Reading(
+        data,
+        with_tags=False,
+        with_refused=True,
+        with_extra=True,
+        note=options.note,
+        on_error=options.on_bad_record,
+    )
+    windows = _document_windows(config, options)
+    try:
+        for item in format.records(source, reading).items:
+            sentence = None if isinstance(item, Document) else item
+            words = len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
+            for window in windows.add(item, words, sentence):
+                yield Records(source.name, window)
+            # `drained`: all that has arrived is read, so the next record may have to be waited for.
+            if source.drained:
+                for window in windows.ready():
+                    yield Records(source.name, window)
+    except DataError:  # what was read before it is answered first
+        if rest := windows.rest():
+            yield Records(source.name, rest)
+        raise
+    if rest := windows.rest():
+        yield Records(source.name, rest)
+    _note_cut(windows, source, config, options)
+
+
+def _windows(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:
+    """Cut items into windows of `WINDOW_WORDS` words, each of at least one item."""
+    start, total = 0, 0
+    for end, count in enumerate(words):
+        if end > start and total + count > WINDOW_WORDS:
+            yield items[start:end]
+            start, total = end, 0
+        total += count
+    if start < len(items):
+        yield items[start:]

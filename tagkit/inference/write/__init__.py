@@ -1,0 +1,1 @@
+"""Predictions as lines, cells, JSON and marked text."""

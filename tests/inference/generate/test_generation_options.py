@@ -1,0 +1,73 @@
+"""What texts a language model is asked for: refused values, and options without an effect."""
+
+from typing import Any
+
+import pytest
+
+from tagkit.errors import DataError
+from tagkit.inference.generate.generation_options import (
+    GenerationOptions,
+    options_of,
+    without_effect,
+)
+from tagkit.wording import clipped
+
+SEED = "expected a whole number, at least 0 and below 2**63"
+
+
+def test_what_is_given_stands_and_all_else_has_its_default() -> None:
+    assert options_of({}) == GenerationOptions()
+    given = {"samples": 2, "temperature": 0.5, "end": "length", "greedy": False, "beam": 0}
+    assert options_of(given) == GenerationOptions(samples=2, temperature=0.5, end="length")
+    assert options_of({"seed": 2**63 - 1}).seed == 2**63 - 1
+    assert options_of({"beam": 4, "length_penalty": 2}).length_penalty == 2
+    # torch divides by no whole number of more than 64 bits.
+    large = options_of({"temperature": 10**30, "repetition_penalty": 10**30})
+    assert (repr(large.temperature), repr(large.repetition_penalty)) == ("1e+30", "1e+30")
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"temperature": "1"}, "temperature: expected a finite number, at least 0, found '1'"),
+        ({"temperature": True}, "temperature: expected a finite number, at least 0, found True"),
+        (
+            {"temperature": 10**400},
+            f"temperature: expected a finite number, at least 0, found {clipped(str(10**400))}",
+        ),
+        ({"top_p": None}, "top_p: expected a number above 0 and at most 1, found None"),
+        ({"seed": 1.5}, f"seed: {SEED}, found 1.5"),
+        ({"seed": "a"}, f"seed: {SEED}, found 'a'"),
+        ({"seed": float("inf")}, f"seed: {SEED}, found inf"),
+        ({"seed": -1}, f"seed: {SEED}, found -1"),
+        ({"seed": 2**63}, f"seed: {SEED}, found {2**63}"),
+        ({"top_k": -1}, "top_k: expected a whole number, at least 0, found -1"),
+        ({"end": "stop"}, "end: expected symbol or halt or length, found 'stop'"),
+    ],
+)
+def test_values_of_a_wrong_kind_are_refused_by_name(given: dict[str, Any], error: str) -> None:
+    with pytest.raises(DataError) as caught:
+        options_of(given)
+    assert str(caught.value) == error
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"beam": 3, "samples": 2, "length_penalty": 0, "end": "length"}, None),
+        ({"greedy": True, "repetition_penalty": 2, "max_units": 5}, None),
+        ({"greedy": False, "seed": 2}, None),
+        ({"temperature": 0, "repetition_penalty": 2}, None),
+        ({"beam": 3, "greedy": True}, "greedy has no effect on a search with beam"),
+        ({"length_penalty": 1}, "length_penalty is for beam"),
+        ({"greedy": True, "length_penalty": 1}, "length_penalty is for beam"),
+        ({"greedy": True, "temperature": 0},
+         "temperature is for sampling: with greedy=True there is one text"),
+        ({"temperature": 0, "seed": 1},
+         "seed is for sampling: with temperature=0 there is one text"),
+    ],
+)  # fmt: skip
+def test_an_option_without_an_effect_beside_the_others_is_named(
+    given: dict[str, Any], problem: str | None
+) -> None:
+    assert without_effect(given) == problem

@@ -1,0 +1,194 @@
+"""Windows of input -> lines of output, for a model that predicts what the test says."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tagkit.config import DataConfig, load_config
+from tagkit.corpus.dataset import LabelKinds
+from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.errors import DataError
+from tagkit.inference.predict.inputs import Input, as_tagged, as_text
+from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
+from tagkit.inference.stream.window import Blocks, Line, Lines, Records
+from tagkit.text.records import Document, LabelScore, Prediction, Sentence, TaggedText
+
+
+class Upper:
+    """Tags words in capitals X and others O; texts have the class "New York"."""
+
+    def __init__(self, gives: LabelKinds) -> None:
+        self.config = load_config(overrides=["data.scheme=labels"])
+        self.task = SimpleNamespace(gives=gives, is_whole=gives.classes)
+        self.asked: list[dict[str, Any]] = []
+
+    def classes(self) -> frozenset[str]:
+        return frozenset({"New York", "Oslo"} if self.task.gives.classes else ())
+
+    def annotate(
+        self, sentences: Sequence[Sentence], *, on_long: Callable[[int], None], **how: Any
+    ) -> list[Prediction]:
+        self.asked.append(how)
+        for sentence in sentences:
+            if len(sentence) > how["max_length"]:
+                on_long(len(sentence))
+        return [self._prediction(sentence, how["confidence"]) for sentence in sentences]
+
+    def predict(self, inputs: Iterable[Input], **how: Any) -> list[TaggedText]:
+        texts = [as_text(each, "multilingual", whole=self.task.is_whole) for each in inputs]
+        return [as_tagged(text, self.annotate(text.sentences, **how)) for text in texts]
+
+    def _prediction(self, sentence: Sentence, confidence: bool) -> Prediction:
+        gives, tags = self.task.gives, tuple("X" if w.isupper() else "O" for w in sentence.words)
+        return Prediction(
+            sentence.words,
+            tags if gives.tags else (),
+            probabilities=(0.5,) * len(tags) if confidence and gives.tags else None,
+            labels=("New York",) if gives.classes else (),
+            scores=(LabelScore("New York", 0.75), LabelScore("Oslo", 0.25)) * gives.classes,
+        )
+
+
+TAGS, CLASSES = LabelKinds(tags=True, classes=False), LabelKinds(tags=False, classes=True)
+BOTH = LabelKinds(tags=True, classes=True)
+
+
+def annotator(gives: LabelKinds, **changes: Any) -> Annotator:
+    options = {"output_format": "columns", "confidence": False, "top": 0, "threshold": None,
+               "batch_size": 4, "max_length": None}  # fmt: skip
+    return Annotator(cast(Predictor, Upper(gives)), AnswerOptions(**{**options, **changes}))
+
+
+def blocks(*lines: str) -> Blocks:
+    reader = ColumnReader("in.conll", column_options(DataConfig(), with_tags=False))
+    found = [*reader.feed(lines), *reader.close()]
+    return Blocks("in.conll", found, reader.layout)
+
+
+def test_a_blank_line_stays_so_that_lines_of_texts_and_of_classes_are_parallel() -> None:
+    window = Lines("in.txt", [Line("Hello.", 1, 0), Line(" ", 2, 7), Line("Bye.", 3, 9)])
+    assert annotator(CLASSES).annotate(window).text == "New York\n\nNew York\n"
+
+
+def test_lines_know_their_number_and_offset() -> None:
+    window = Lines("in.txt", [Line("A b.", 7, 120)])
+    (line,) = annotator(TAGS, output_format="jsonl").annotate(window).text.splitlines()
+    found = json.loads(line)
+    assert (found["document"], found["line"], found["offset"]) == ("in.txt", 7, 120)
+    assert [token["tag"] for token in found["tokens"]] == ["X", "O", "O"]
+
+
+def test_a_document_names_its_own_file_and_a_sentence_its_first_line() -> None:
+    items = [
+        Document("A.", source="part.txt", line=3),
+        Sentence(("A",), lines=(5,)),
+        Sentence(("b",)),
+    ]
+    lines = annotator(TAGS, output_format="jsonl").annotate(Records("all", items)).text.splitlines()
+    origins = [(found["document"], found["line"]) for found in map(json.loads, lines)]
+    assert origins == [("part.txt", 3), ("all", 5), ("all", 1)]
+
+
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_columns_are_appended_with_the_separator_of_the_file(separator: str) -> None:
+    lines = [f"A{separator}N", f"b{separator}V", "", f"c{separator}N"]
+    found = annotator(TAGS).annotate(blocks(*lines)).text
+    assert found == "".join(
+        f"{line}{separator}{tag}\n" if line else "\n"
+        for line, tag in zip(lines, ["X", "O", "", "O"], strict=True)
+    )
+    sure = annotator(TAGS, confidence=True).annotate(blocks(*lines)).text.splitlines()
+    assert sure[0] == f"A{separator}N{separator}X{separator}0.5000"
+
+
+def test_a_class_with_a_space_does_not_fit_into_columns_separated_by_spaces() -> None:
+    assert annotator(BOTH).annotate(blocks("A\tN")).text == "A\tN\tX\tNew York\n"
+    found = annotator(BOTH).annotate(blocks("A N"))
+    assert [str(refused.error) for refused in found.refused] == [
+        "in.conll:1: columns separated by blanks cannot hold the class 'New York'; try "
+        "output_format=jsonl"
+    ]
+
+
+def test_what_was_written_before_a_refused_record_is_known_and_what_follows_it() -> None:
+    items = [Sentence(("A",)), Sentence(("b\tc",), lines=(7,)), Sentence(("D", "e"))]
+    found = annotator(TAGS).annotate(Records("in.jsonl", items))
+    assert found.text == "A\tX\n\nD\tX\ne\tO\n\n"
+    (refused,) = found.refused
+    assert str(refused.error).startswith("in.jsonl:7: a line of cells cannot hold the word 'b\\tc'")
+    assert found.until_refused().text == "A\tX\n\n"
+    assert annotator(TAGS).annotate(Records("in.jsonl", items[1:])).until_refused().text == ""
+
+
+def test_the_longest_sentence_is_that_of_the_window_not_of_all_before() -> None:
+    one = annotator(TAGS, max_length=2)
+    assert one.annotate(blocks("a", "b", "c", "", "a", "b", "c", "d")).longest == 4
+    assert one.annotate(blocks("a", "b")).longest == 0
+
+
+def test_the_options_reach_the_model() -> None:
+    asked = annotator(CLASSES, threshold=0.25, batch_size=9, confidence=True)
+    asked.annotate(Lines("in.txt", [Line("Hello.", 1, 0)]))
+    (how,) = cast(Upper, asked.predictor).asked
+    assert (how["threshold"], how["batch_size"], how["confidence"]) == (0.25, 9, True)
+
+
+@pytest.mark.parametrize(
+    ("gives", "changes", "problem"),
+    [
+        (TAGS, {"top": 2}, "this model tags: "),
+        (TAGS, {"threshold": 0.0}, "this model tags: "),
+        (
+            TAGS,
+            {"output_format": "tsv"},
+            "this model tags: expected output_format=columns, conllu, jsonl, jsonl-tokens, "
+            "parallel, slash, html or show, found tsv$",
+        ),
+        (
+            TAGS,
+            {"output_format": "brat"},
+            "this model predicts plain labels, which are no spans: expected .*, found brat$",
+        ),
+        (
+            TAGS,
+            {"output_format": "slash", "confidence": True},
+            "slash has no place for the probabilities of confidence=True: expected "
+            "output_format=columns, conllu, jsonl, html or show, found slash$",
+        ),
+        (
+            CLASSES,
+            {"output_format": "fasttext", "top": 2},
+            "fasttext has no place for the probabilities of top: expected output_format=columns, "
+            "jsonl, csv, tsv, html or show, found fasttext$",
+        ),
+        (
+            CLASSES,
+            {"output_format": "conllu"},
+            "this model classifies: expected output_format=columns, jsonl, jsonl-tokens, "
+            "jsonl-texts, parallel, fasttext, csv, tsv, folder, html or show, "
+            "found conllu$",
+        ),
+        (CLASSES, {"max_length": 5}, "this model classifies: "),
+        (
+            BOTH,
+            {"output_format": "slash"},
+            "this model tags and classifies: expected output_format=columns, conllu, jsonl, "
+            "jsonl-tokens, parallel, html or show, found slash$",
+        ),
+    ],
+)
+def test_options_that_the_model_does_not_have_are_refused_before_any_text(
+    gives: LabelKinds, changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(DataError, match=f"^{problem}"):
+        annotator(gives, **changes)
+
+
+def test_the_classes_of_a_style_are_in_alphabetical_order() -> None:
+    assert annotator(CLASSES).style.classes == ("New York", "Oslo")
+    assert annotator(TAGS).style.classes == ()

@@ -1,0 +1,96 @@
+"""Predictions as CoNLL-U: of texts that are not, and the values of columns."""
+
+from collections.abc import Sequence
+
+import pytest
+from kinds import BOTH, TAGS
+
+from tagkit.errors import FormatError
+from tagkit.inference.write.conllu_lines import column_values, conllu_lines
+from tagkit.inference.write.style import Origin, Style
+from tagkit.text.records import LabelScore, TagColumn, TaggedText, TaggedToken
+
+ORIGIN = Origin("in.txt", 7, extra=(("id", 3),))
+
+
+def style(column: str = "UPOS", **changes: object) -> Style:
+    options: dict[str, object] = {
+        "format": "conllu", "confidence": False, "gives": TAGS, "classes": (),
+        "multi_label": False, "top": 0, "threshold": 0.0, "columns": (column,),
+    }  # fmt: skip
+    return Style(**{**options, **changes})  # type: ignore[arg-type]
+
+
+def answer(*tags: str) -> TaggedText:
+    first, second, third = tags
+    return TaggedText(
+        "Oslo!  Yes ",
+        (
+            (TaggedToken("Oslo", 0, 4, first, 0.5), TaggedToken("!", 4, 5, second, 0.25)),
+            (TaggedToken("Yes", 7, 10, third, 1.0),),
+        ),
+        (),
+        ("go",),
+        (LabelScore("go", 0.75), LabelScore("no", 0.25)),
+    )
+
+
+def test_a_text_becomes_sentences_with_their_texts_ids_and_the_predicted_column() -> None:
+    assert list(conllu_lines(answer("A", "B", "C"), style("FEATS.X"), ORIGIN)) == [
+        "# sent_id = 3",
+        "# text = Oslo!",
+        "1\tOslo\t_\t_\t_\tX=A\t_\t_\t_\tSpaceAfter=No",
+        "2\t!\t_\t_\t_\tX=B\t_\t_\t_\tSpacesAfter=\\s\\s",
+        "",
+        "# sent_id = 3-2",
+        "# text = Yes",
+        "1\tYes\t_\t_\t_\tX=C\t_\t_\t_\tSpacesAfter=\\s",
+        "",
+    ]
+
+
+def test_probabilities_and_classes_are_keys_of_misc() -> None:
+    given = style("MISC.NER", confidence=True, gives=BOTH)
+    lines = [line for line in conllu_lines(answer("B-X", "O", "O"), given, ORIGIN) if "\t" in line]
+    assert [line.split("\t")[9] for line in lines] == [
+        "SpaceAfter=No|NER=B-X|NERProb=0.5000|Class=go|ClassProb=0.7500",
+        "SpacesAfter=\\s\\s|NERProb=0.2500",
+        "SpacesAfter=\\s|NERProb=1.0000|Class=go|ClassProb=0.7500",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "key"), [("UPOS", "UPOSProb"), ("FEATS.Case", "CaseProb"), ("MISC", "MISCProb")]
+)
+def test_a_probability_has_the_name_of_its_column(column: str, key: str) -> None:
+    assert column_values([TagColumn("", ("A", "B"), (0.5, 0.25))], [], [column]) == {
+        column: ("A", "B"), f"MISC.{key}": ["0.5000", "0.2500"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["x"], {"Class": "x"}),
+        (["", ""], {"Class": "O", "ClassProb": "O"}),
+        (["x", "0.9", "y", "0.1"],
+         {"Class": "x", "ClassProb": "0.9", "Class2": "y", "Class2Prob": "0.1"}),
+    ],
+)  # fmt: skip
+def test_a_class_stands_at_the_first_word(cells: Sequence[str], expected: dict[str, str]) -> None:
+    found = column_values([TagColumn("", ("A", "B"))], cells, ["UPOS"])
+    assert found == {"UPOS": ("A", "B")} | {
+        f"MISC.{key}": [value, "O"] for key, value in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("tag", "problem"),
+    [("a\tb", "the column UPOS cannot hold 'a\\tb'"), ("", "the column UPOS cannot hold ''")],
+)
+def test_what_cannot_be_held_is_refused_with_the_line_of_the_input(tag: str, problem: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        list(conllu_lines(answer("A", tag or "\t", "C"), style(), ORIGIN))
+    assert str(caught.value).startswith("in.txt:7: the column UPOS cannot hold ")
+    if tag:
+        assert str(caught.value) == f"in.txt:7: {problem}"
