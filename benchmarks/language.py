@@ -39,8 +39,8 @@ from sizes import parse_setting
 
 from tagkit.config import Config, load_config
 from tagkit.evaluation.language_report import LanguageReport
+from tagkit.models.language.text_scoring import ids_of
 from tagkit.models.task_table import task_of
-from tagkit.models.text_scoring import ids_of
 from tagkit.training.trainer import train
 
 Setting = tuple[str, tuple[str, ...]]

@@ -12,7 +12,7 @@ from corpora import read_parts, subset
 
 from tagkit.config import Config, load_config
 from tagkit.config.loading import with_options
-from tagkit.models.building import build_encoder
+from tagkit.models.base.building import build_encoder
 from tagkit.training.run_end import Trained
 from tagkit.training.setup.setup import prepare
 from tagkit.training.trainer import train

@@ -15,13 +15,13 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       training/trainer.py        -> gradients, one step of the optimizer
     in prediction, for a batch
       nn/crf/chain.py            -> best path                    (batch, time)
-      models/tag_decoding.py     -> tags in IOB2 again; Span(0, 1, "ORG")
+      models/tagging/tag_decoding.py     -> tags in IOB2 again; Span(0, 1, "ORG")
       inference/write/render.py, corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags
       evaluation/tag_report.py   -> precision, recall, F1
 
 What depends on the task ("tag", "classify", "both", "language-model") is behind the interface in
-models/task.py, and a classifier has nn/heads/classification.py in place of a tagger's head.
+models/base/task.py, and a classifier has nn/heads/classification.py in place of a tagger's head.
 docs/extending.md shows where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
@@ -40,7 +40,7 @@ __version__ = "0.3.0"
 _PUBLIC = {
     "load": "tagkit.inference.predict.predictor",
     "Predictor": "tagkit.inference.predict.predictor",
-    "set_threads": "tagkit.models.device",
+    "set_threads": "tagkit.models.base.device",
     "evaluate": "tagkit.inference.score.evaluate",
     "analyse": "tagkit.inference.score.evaluate",
     "compare": "tagkit.inference.score.systems",
@@ -153,7 +153,7 @@ if TYPE_CHECKING:
         TextGenerator as TextGenerator,
         load_language_model as load_language_model,
     )
-    from tagkit.models.device import set_threads as set_threads
+    from tagkit.models.base.device import set_threads as set_threads
     from tagkit.text.records import (
         Alternative as Alternative,
         Document as Document,

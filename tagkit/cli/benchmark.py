@@ -57,7 +57,7 @@ def benchmark_command(
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import rereadable
     from tagkit.inference.score.benchmark import measure
-    from tagkit.models.device import set_threads
+    from tagkit.models.base.device import set_threads
 
     data = load_config(flags=corpus_options(context)).data
     options = ["--device", device, "--encoding", data.encoding, "--input-format", data.format]

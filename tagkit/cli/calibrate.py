@@ -70,7 +70,7 @@ def calibrate_command(
     from tagkit.cli.console import note
     from tagkit.cli.messages import show_lines
     from tagkit.inference.score.calibrate import calibrate, remove_calibration
-    from tagkit.models.device import set_threads
+    from tagkit.models.base.device import set_threads
 
     if file is None:
         folder = remove_calibration(model, note)

@@ -233,7 +233,7 @@ def eval_command(
     size = batch_size or BATCH_SIZE
     scoring = Scoring(data, column(pred_column), strict, size, note, cache_options)
     if models:  # else no torch, which takes seconds to import
-        from tagkit.models.device import set_threads
+        from tagkit.models.base.device import set_threads
 
         set_threads(threads)
     corpus = gold or file or ""

@@ -178,7 +178,7 @@ def generate_command(
     data = load_config(flags={"data.encoding": encoding}).data
     asked = options_of(given)  # before the model is loaded, which takes time
     from tagkit.inference.generate.language_model import load_reader
-    from tagkit.models.device import set_threads
+    from tagkit.models.base.device import set_threads
 
     set_threads(threads)
     text = prompt or ""

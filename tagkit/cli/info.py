@@ -25,8 +25,8 @@ def info_command(
     # Imported here: `--help` must not wait for torch.
     from tagkit.cli.messages import show_lines
     from tagkit.cli.reports import info_lines
-    from tagkit.models.bundle import load_bundle
-    from tagkit.models.model_folder import find_bundle, is_last
+    from tagkit.models.base.model_folder import find_bundle, is_last
+    from tagkit.models.bundle.bundle import load_bundle
 
     bundle = load_bundle(model)
     if as_json:

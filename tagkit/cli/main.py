@@ -38,7 +38,7 @@ from tagkit.cli.parser import BuiltWhenNamed, Command, Commands
 from tagkit.cli.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
-from tagkit.models.memory import is_out_of_memory
+from tagkit.models.base.memory import is_out_of_memory
 from tagkit.training.processes.launcher import is_alone, is_first
 from tagkit.wording import Message, reason, visible
 

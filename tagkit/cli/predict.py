@@ -196,7 +196,7 @@ def predict_command(
     from tagkit.inference.stream.annotators import annotator_of
     from tagkit.inference.stream.stream import StreamOptions, annotate_file
     from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
-    from tagkit.models.device import set_threads
+    from tagkit.models.base.device import set_threads
     from tagkit.wording import once
 
     data = load_config(flags=corpus_options(context)).data

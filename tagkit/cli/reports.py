@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # their modules import torch, or pydantic
     from tagkit.config import DataConfig
     from tagkit.features.column_labels import ColumnLabels
     from tagkit.features.unit_reading import UnitReading
-    from tagkit.models.bundle import Bundle
-    from tagkit.models.calibration import ModelCalibration
+    from tagkit.models.base.calibration import ModelCalibration
+    from tagkit.models.bundle.bundle import Bundle
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
 _MAX_TEXT = 1000  # characters of a name in metadata.json

@@ -8,7 +8,7 @@ from tagkit.cli.reports import columns_text
 from tagkit.cli.terminal import short_paths
 from tagkit.corpus.column_counts import column_counts
 from tagkit.corpus.dataset import Split
-from tagkit.models.description import Description
+from tagkit.models.base.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.training.setup.setup import Prepared

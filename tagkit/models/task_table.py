@@ -1,12 +1,12 @@
 """The table of tasks: the one place where the name of a task is turned into behaviour."""
 
 from tagkit.config import Config
-from tagkit.models.classifier import ClassifyTask
-from tagkit.models.columns import ColumnsTask
-from tagkit.models.joint import JointTask
-from tagkit.models.language_model import LanguageTask
-from tagkit.models.tagger import TagTask
-from tagkit.models.task import Task
+from tagkit.models.base.task import Task
+from tagkit.models.classifying.classifier import ClassifyTask
+from tagkit.models.classifying.joint import JointTask
+from tagkit.models.columns.columns import ColumnsTask
+from tagkit.models.language.language_model import LanguageTask
+from tagkit.models.tagging.tagger import TagTask
 
 COLUMNS = "columns"  # the task "tag" where data.tag_column is a list
 # The other keys are the values that the configuration allows for `task`. How to add one: see

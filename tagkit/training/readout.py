@@ -18,7 +18,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.readout import Examples, Readout, fit_scales
+from tagkit.models.base.readout import Examples, Readout, fit_scales
 from tagkit.nn.ridge import RidgeSums, Rows, Solution
 from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run

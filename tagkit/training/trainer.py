@@ -13,7 +13,7 @@ from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError, Interrupted
 from tagkit.features import Ids
-from tagkit.models.device import choose_workers, thread_count
+from tagkit.models.base.device import choose_workers, thread_count
 from tagkit.nn.second_thread import second_thread
 from tagkit.nn.threads import given_threads
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus

@@ -19,7 +19,7 @@ from tagkit.config import (
     to_toml,
 )
 from tagkit.errors import ConfigError
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.setup.defaults import CorpusSize, choose_by_size, choose_for_text
 from tagkit.training.several.tuning import tune
 from tagkit.training.trainer import train
@@ -275,7 +275,7 @@ def test_what_auto_becomes_is_taken_again_with_every_cell_and_task(task: str, ce
 def test_a_model_that_was_saved_with_an_option_without_effect_is_still_loaded(
     tmp_path: Path,
 ) -> None:
-    from tagkit.models.bundle import save_bundle
+    from tagkit.models.bundle.bundle import save_bundle
 
     trained = train(tiny.config(tmp_path, "train.max_epochs=1"))
     bundle = load_bundle(trained.folder)

@@ -23,7 +23,7 @@ from tagkit.cli.main import app
 from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import load
-from tagkit.models.bundle import load_bundle, save_bundle
+from tagkit.models.bundle.bundle import load_bundle, save_bundle
 from tagkit.text.json_text import to_json
 from tagkit.training.trainer import train
 
@@ -304,7 +304,7 @@ def test_a_large_file_without_data_is_not_read_into_memory(tagger: Path, tmp_pat
         "from pathlib import Path\n"
         "from tagkit.cli.peak_memory import own_peak_mb\n"
         "from tagkit.errors import BundleError\n"
-        "from tagkit.models.bundle import load_bundle\n"
+        "from tagkit.models.bundle.bundle import load_bundle\n"
         "before = own_peak_mb()\n"
         "try:\n    load_bundle(Path(sys.argv[1]))\n"
         "except BundleError as error:\n    print(own_peak_mb() - before, error)\n"

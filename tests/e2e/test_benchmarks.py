@@ -21,7 +21,7 @@ from tagkit.config import load_config
 from tagkit.config.loading import with_options
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.splits import load_corpus
-from tagkit.models.text_scoring import unit_nats
+from tagkit.models.language.text_scoring import unit_nats
 from tagkit.training.setup.setup import prepare
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -18,7 +18,7 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import dev_scores, evaluate_split, score_model
-from tagkit.models.classifier import Classifier
+from tagkit.models.classifying.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
 from tagkit.training.run_end import Trained

@@ -21,7 +21,7 @@ from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.features.contextual import States
 from tagkit.inference.predict.predictor import Predictor, load
-from tagkit.models.contextual import LanguageReader
+from tagkit.models.bundle.contextual import LanguageReader
 from tagkit.text.records import Sentence, TaggedText
 from tagkit.training.setup.contextual import CachedReader
 from tagkit.training.setup.setup import Prepared, prepare

@@ -20,7 +20,7 @@ from tagkit.features.contextual import ContextualUnits
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.bundle import Bundle, load_bundle
+from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder.run_identity import facts_of

@@ -21,8 +21,8 @@ from tagkit.corpus.splits import read_split
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.inference.predict.predictor import Predictor, load
-from tagkit.models.bundle import Bundle
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
+from tagkit.models.bundle.bundle import Bundle
 from tagkit.text.documents import parts_of
 from tagkit.text.records import Document, Sentence, new_document
 from tagkit.training.loop.micro_batches import MicroBatches

@@ -18,7 +18,7 @@ from tagkit.inference.generate.language_model import load_reader
 from tagkit.inference.generate.line_scores import score_lines
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.loop.state import RunState
 from tagkit.training.setup.setup import prepare

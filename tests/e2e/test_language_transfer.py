@@ -11,7 +11,7 @@ from torch import Tensor
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
 from tagkit.inference.predict.predictor import load
-from tagkit.models.bundle import Bundle, load_bundle
+from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train

@@ -16,7 +16,7 @@ from tagkit.config.search_space import parse_spaces
 from tagkit.corpus.splits import read_split
 from tagkit.errors import TagkitError
 from tagkit.features.word_vectors import load_vectors
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.folder.checkpoint import newest_checkpoint
 from tagkit.training.folder.run_identity import differences
 from tagkit.training.trainer import train

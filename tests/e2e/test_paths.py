@@ -235,7 +235,7 @@ def test_a_path_with_nul_is_refused_in_a_sentence() -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cuda:99999999999", "cuda:٣", "", "CPU", "mps"])
 def test_an_unknown_device_is_answered_with_those_that_there_are(name: str) -> None:
-    from tagkit.models.device import choose_device
+    from tagkit.models.base.device import choose_device
 
     with pytest.raises(DeviceError, match=r"expected 'auto', 'cpu', 'cuda' or 'cuda:N'$"):
         choose_device(name)

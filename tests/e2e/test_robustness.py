@@ -21,7 +21,7 @@ from steps import computed, loop_steps, take_step
 
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.features.batch import Batch, Tokens
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
 from tagkit.nn.heads import HEADS
 from tagkit.nn.inference import CachedWords
 from tagkit.training.loop.state import RunState

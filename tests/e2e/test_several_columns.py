@@ -18,7 +18,7 @@ from tagkit.models.task_table import task_of
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.setup.setup import prepare
 
-pytestmark = pytest.mark.slow  # tests/models/test_columns.py has the fast ones
+pytestmark = pytest.mark.slow  # tests/models/columns/test_columns.py has the fast ones
 
 COLUMNS = "UPOS,FEATS,LEMMA,MISC.NER"
 

@@ -15,7 +15,7 @@ from tagkit.cli.main import app
 from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, Interrupted
 from tagkit.inference.predict.predictor import Predictor, load
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train

@@ -28,7 +28,7 @@ from tagkit.evaluation.metrics import (
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import make_tag_report
 from tagkit.inference.score.evaluate import evaluate
-from tagkit.models.columns import ColumnsTask
+from tagkit.models.columns.columns import ColumnsTask
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 

@@ -299,7 +299,7 @@ def run_bundle(case: Case, room: Path) -> None:
     """A model that is accepted describes itself and predicts numbers that JSON has."""
     from tagkit.cli.reports import info_lines
     from tagkit.inference.predict.predictor import load
-    from tagkit.models.bundle import load_bundle
+    from tagkit.models.bundle.bundle import load_bundle
 
     model = room / "model"
     shown = "\n".join(info_lines("model", load_bundle(model)))

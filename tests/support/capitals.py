@@ -20,12 +20,12 @@ from tagkit.corpus.splits import Corpus
 from tagkit.features.batch import Batch
 from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.building import build_embedding, build_encoder
-from tagkit.models.description import Description, encoder_name
-from tagkit.models.model import Model
-from tagkit.models.output import ModelOutput
-from tagkit.models.task import Task
-from tagkit.models.task_records import (
+from tagkit.models.base.building import build_embedding, build_encoder
+from tagkit.models.base.description import Description, encoder_name
+from tagkit.models.base.model import Model
+from tagkit.models.base.output import ModelOutput
+from tagkit.models.base.task import Task
+from tagkit.models.base.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,

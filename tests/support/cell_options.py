@@ -8,7 +8,7 @@ from marks import mostly_slow
 from torch import Tensor
 
 from tagkit.config import EncoderConfig
-from tagkit.models.building import cell_options
+from tagkit.models.base.building import cell_options
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions, Network
 

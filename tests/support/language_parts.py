@@ -8,9 +8,9 @@ from tagkit.config import load_config, parse_saved, parse_toml, to_toml
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.bundle import save_bundle
-from tagkit.models.contextual import LanguageReader
-from tagkit.models.language_network import LanguageModel
+from tagkit.models.bundle.bundle import save_bundle
+from tagkit.models.bundle.contextual import LanguageReader
+from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.task_table import TASKS
 from tagkit.text.byte_pairs import train_byte_pairs
 from tagkit.text.json_text import from_json, to_json

@@ -4,8 +4,8 @@ import torch
 
 from tagkit.config import load_config
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.language_model import LanguageTask
-from tagkit.models.task_records import ModelContext
+from tagkit.models.base.task_records import ModelContext
+from tagkit.models.language.language_model import LanguageTask
 from tagkit.text.pairs import DELIMITER
 
 UNITS = ("</s>", "a", "b", "c", DELIMITER)

@@ -7,8 +7,8 @@ import torch
 
 from tagkit.config import Config, load_config
 from tagkit.features.batch import Batch
-from tagkit.models.model import Model
-from tagkit.models.output import ModelOutput
+from tagkit.models.base.model import Model
+from tagkit.models.base.output import ModelOutput
 from tagkit.nn.inference import CachedWords
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]

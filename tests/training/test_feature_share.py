@@ -16,7 +16,7 @@ import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
 from tagkit.inference.score.score import gold_split
-from tagkit.models import feature_crf
+from tagkit.models.tagging import feature_crf
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.feature_crf import SHARES
 from tagkit.training import feature_share

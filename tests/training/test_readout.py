@@ -15,8 +15,8 @@ from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.inference.predict.predictor import load
-from tagkit.models.bundle import load_bundle
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.nn.ridge import RidgeSums, Solution
 from tagkit.training.events.callbacks import Listener
 from tagkit.training.readout import PENALTIES

@@ -20,7 +20,7 @@ from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder import run_folder
 from tagkit.training.folder.run_files import GOLD, RESULTS

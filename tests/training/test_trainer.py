@@ -22,8 +22,8 @@ from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features import bucketing as buckets
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
-from tagkit.models.device import set_threads
-from tagkit.models.model import Model
+from tagkit.models.base.device import set_threads
+from tagkit.models.base.model import Model
 from tagkit.nn.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import illegal_count

@@ -11,11 +11,11 @@ from torch import Tensor
 from tagkit.config import DataConfig
 from tagkit.errors import DataError
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.bundle import load_bundle
-from tagkit.models.device import choose_device
-from tagkit.models.language_network import Carried, LanguageModel
-from tagkit.models.language_scoring import units_with
-from tagkit.models.text_scoring import units_of
+from tagkit.models.base.device import choose_device
+from tagkit.models.bundle.bundle import load_bundle
+from tagkit.models.language.language_network import Carried, LanguageModel
+from tagkit.models.language.language_scoring import units_with
+from tagkit.models.language.text_scoring import units_of
 from tagkit.nn.generation.path_score import NOT_ASKED
 from tagkit.nn.generation.step import State, StepOutput
 from tagkit.nn.softmax.halting import HaltingSoftmax

@@ -11,7 +11,7 @@ from tagkit.corpus.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
 from tagkit.inference.predict.inputs import words_of
 from tagkit.limits import MAX_LENGTH
-from tagkit.models.task import Task
+from tagkit.models.base.task import Task
 from tagkit.text.records import Prediction, Sentence
 from tagkit.wording import Message, Setting, clipped, plural
 

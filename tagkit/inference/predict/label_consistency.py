@@ -21,9 +21,9 @@ from tagkit.features import Ids
 from tagkit.features.document_batches import document_numbers
 from tagkit.features.encoding import Indexed
 from tagkit.features.repeated_words import RepeatedWords, repeated_words
-from tagkit.models.feature_crf import feature_emissions
-from tagkit.models.model import Model
-from tagkit.models.task_records import SentenceBatch
+from tagkit.models.base.model import Model
+from tagkit.models.base.task_records import SentenceBatch
+from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.nn.group_means import toward_means
 from tagkit.text.records import Sentence
 

@@ -17,7 +17,7 @@ from tagkit.evaluation.conformal import (
 )
 from tagkit.inference.predict.inputs import Text, as_tagged
 from tagkit.inference.predict.sentence_predictor import SentencePredictor
-from tagkit.models.calibration import CLASSES, TAGS
+from tagkit.models.base.calibration import CLASSES, TAGS
 from tagkit.text.documents import whole_documents
 from tagkit.text.json_text import Record
 from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText

@@ -35,8 +35,8 @@ from tagkit.inference.predict.text_alternatives import alternatives_of_text
 from tagkit.inference.predict.text_windows import windows_of
 from tagkit.inference.predict.value_checks import check_count
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
-from tagkit.models.bundle import load_bundle
-from tagkit.models.device import choose_device
+from tagkit.models.base.device import choose_device
+from tagkit.models.bundle.bundle import load_bundle
 from tagkit.text.records import Alternative, Document, Sentence, TaggedText
 
 

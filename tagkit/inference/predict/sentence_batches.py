@@ -18,10 +18,10 @@ from tagkit.inference.predict.arguments import check_words
 from tagkit.inference.predict.label_consistency import in_agreement, stretches
 from tagkit.inference.predict.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
-from tagkit.models.device import leave_threads_of_parent
-from tagkit.models.memory import forget, is_out_of_memory
-from tagkit.models.model import Model
-from tagkit.models.task_records import SentenceBatch
+from tagkit.models.base.device import leave_threads_of_parent
+from tagkit.models.base.memory import forget, is_out_of_memory
+from tagkit.models.base.model import Model
+from tagkit.models.base.task_records import SentenceBatch
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural
 

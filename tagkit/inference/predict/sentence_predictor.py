@@ -30,10 +30,10 @@ from tagkit.inference.predict.min_confidence import Removed, without_probabiliti
 from tagkit.inference.predict.sentence_batches import SentenceBatches
 from tagkit.inference.predict.value_checks import check_count, check_function, check_probability
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
-from tagkit.models.calibration import ModelCalibration
-from tagkit.models.model import Model
-from tagkit.models.tag_scoring import tags_in
-from tagkit.models.task_records import ModelContext, PredictionOptions
+from tagkit.models.base.calibration import ModelCalibration
+from tagkit.models.base.model import Model
+from tagkit.models.base.task_records import ModelContext, PredictionOptions
+from tagkit.models.tagging.tag_scoring import tags_in
 from tagkit.models.task_table import task_of
 from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.nn.threads import chosen_threads

@@ -16,9 +16,9 @@ from tagkit.features import Ids
 from tagkit.features.encoding import EncodedWords, encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.word_reader import WordReader
-from tagkit.models.feature_rows import FeatureRows, RowMaker
-from tagkit.models.member import Member
-from tagkit.models.model import Model
+from tagkit.models.base.feature_rows import FeatureRows, RowMaker
+from tagkit.models.base.member import Member
+from tagkit.models.base.model import Model
 from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.inference import CachedWords, CharReader, layer_readers
 

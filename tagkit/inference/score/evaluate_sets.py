@@ -27,7 +27,7 @@ from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.predict.sentence_predictor import SentencePredictor
 from tagkit.inference.score.score import gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.calibration import CLASSES, TAGS
+from tagkit.models.base.calibration import CLASSES, TAGS
 from tagkit.text.records import Alternative, LabelScore, Sentence
 from tagkit.text.schemes import has_spans, to_spans
 

@@ -23,9 +23,9 @@ from tagkit.evaluation.tag_report import TagReport, with_sentences
 from tagkit.features.vocabulary import decomposed
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.one_column import OneColumn, all_columns, one_column
-from tagkit.models.language_network import LanguageModel
-from tagkit.models.language_scoring import language_report
-from tagkit.models.task_records import ModelContext
+from tagkit.models.base.task_records import ModelContext
+from tagkit.models.language.language_network import LanguageModel
+from tagkit.models.language.language_scoring import language_report
 from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
 from tagkit.wording import Message, Setting, clipped, joined, listed, plural, quoted

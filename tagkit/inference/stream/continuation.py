@@ -19,8 +19,8 @@ from tagkit.inference.stream.annotate import AnswerOptions
 from tagkit.inference.stream.window import Lines, Output, Refused, Window
 from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, Style
 from tagkit.limits import MAX_UNITS
-from tagkit.models.language_network import LanguageModel
-from tagkit.models.language_scoring import never_continued
+from tagkit.models.language.language_network import LanguageModel
+from tagkit.models.language.language_scoring import never_continued
 from tagkit.nn.generation.beam_search import beam_search
 from tagkit.nn.generation.choice import Choice
 from tagkit.nn.generation.ended import Ended

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Literal, TypeVar
 
 from tagkit.errors import DataError, DeviceError, TagkitError
-from tagkit.models.memory import is_out_of_memory
+from tagkit.models.base.memory import is_out_of_memory
 from tagkit.wording import Message, Setting
 
 # Time in which a worker must be ready. Several workers that read a large model from a slow disk at

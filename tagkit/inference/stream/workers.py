@@ -14,7 +14,7 @@ from tagkit.inference.stream.annotate import AnswerOptions
 from tagkit.inference.stream.annotators import WindowAnnotator, annotator_of
 from tagkit.inference.stream.window import Output, Window
 from tagkit.inference.stream.worker_process import Worker
-from tagkit.models.device import set_threads
+from tagkit.models.base.device import set_threads
 
 
 class SerialWorker:

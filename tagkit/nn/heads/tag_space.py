@@ -1,7 +1,7 @@
 """What a head of a tagger is built from: the tags, their steps, and the options of single heads.
 
 An option of one head alone is a field here, as in `FeedbackOptions`, and is given its value in
-`models/tag_head.py`.
+`models/tagging/tag_head.py`.
 """
 
 from dataclasses import dataclass

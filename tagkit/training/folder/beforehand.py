@@ -8,7 +8,7 @@ import torch
 
 from tagkit.config import Config
 from tagkit.errors import DeviceError
-from tagkit.models.device import choose_device
+from tagkit.models.base.device import choose_device
 from tagkit.training.folder.run_identity import refuse_unreadable
 from tagkit.training.setup.contextual import load_contextual
 from tagkit.training.setup.setup import resolve

@@ -29,7 +29,7 @@ from torch import Tensor
 
 from tagkit import __version__
 from tagkit.errors import CheckpointError
-from tagkit.models.tensor_file import (
+from tagkit.models.bundle.tensor_file import (
     are_equal,
     link_or_copy,
     link_or_write,

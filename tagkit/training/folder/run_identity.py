@@ -23,9 +23,9 @@ from tagkit.config import (
 )
 from tagkit.corpus.formats.source import is_pipe
 from tagkit.errors import BundleError, ConfigError, VectorsError
-from tagkit.models.model import LANGUAGE_MODELS
-from tagkit.models.model_folder import find_bundle
-from tagkit.models.seed_folders import SEED_RUN
+from tagkit.models.base.model import LANGUAGE_MODELS
+from tagkit.models.base.model_folder import find_bundle
+from tagkit.models.base.seed_folders import SEED_RUN
 from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.optim.fine_tuning import FineTuning

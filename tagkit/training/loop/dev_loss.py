@@ -12,7 +12,7 @@ from tagkit.features import Ids
 from tagkit.features.document_batches import batches_to_predict, count_documents, pieces
 from tagkit.features.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
-from tagkit.models.memory import is_out_of_memory
+from tagkit.models.base.memory import is_out_of_memory
 from tagkit.text.records import Sentence
 from tagkit.training.setup.contextual import with_states
 from tagkit.training.setup.setup import Prepared

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import TrainConfig, fixed
-from tagkit.models.model import LANGUAGE_MODELS
+from tagkit.models.base.model import LANGUAGE_MODELS
 from tagkit.wording import plural
 
 

@@ -16,7 +16,7 @@ from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_no
 
 from tagkit.config import TrainConfig, fixed
 from tagkit.features.batch import Batch
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
 from tagkit.nn.embedding import row_updated_table
 from tagkit.nn.optimizers import without_compiler
 from tagkit.training.optim.ema import TriggeredAverage, WeightAverage, swapped

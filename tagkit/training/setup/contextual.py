@@ -25,12 +25,12 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.language_part import LanguagePart
 from tagkit.limits import MAX_LENGTH
-from tagkit.models.bundle import Bundle, load_bundle
-from tagkit.models.contextual import ContextualReader, LanguageReader
-from tagkit.models.language_network import LanguageModel
-from tagkit.models.model import Model
-from tagkit.models.task import Task
-from tagkit.models.weights import build_without_weights, set_weights
+from tagkit.models.base.model import Model
+from tagkit.models.base.task import Task
+from tagkit.models.bundle.bundle import Bundle, load_bundle
+from tagkit.models.bundle.contextual import ContextualReader, LanguageReader
+from tagkit.models.bundle.weights import build_without_weights, set_weights
+from tagkit.models.language.language_network import LanguageModel
 from tagkit.nn.encoder import LAYERS
 from tagkit.storage import WEIGHTS
 from tagkit.text.json_text import from_json, to_json

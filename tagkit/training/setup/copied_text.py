@@ -1,7 +1,7 @@
 """What a model has of the one that it starts from, in words."""
 
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.transfer import Copied
+from tagkit.models.bundle.transfer import Copied
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import listed, plural, shown_name
 

@@ -15,7 +15,7 @@ from tagkit.features.vocabulary import (
     first_known,
     most_frequent,
 )
-from tagkit.models.task_records import Labels
+from tagkit.models.base.task_records import Labels
 from tagkit.text.records import Sentence
 
 

@@ -18,20 +18,20 @@ from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
 from tagkit.features.vocabulary import RESERVED, Vocabulary, word_key
 from tagkit.features.word_vectors import Vectors, load_vectors
-from tagkit.models.bundle import Bundle, load_bundle
-from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
-from tagkit.models.model import LANGUAGE, Model
-from tagkit.models.tag_sharing import refuse_without_spans
-from tagkit.models.task import Task
-from tagkit.models.task_records import FitCorpus, TrainingData
-from tagkit.models.task_table import task_of
-from tagkit.models.transfer import (
+from tagkit.models.base.model import LANGUAGE, Model
+from tagkit.models.base.task import Task
+from tagkit.models.base.task_records import FitCorpus, TrainingData
+from tagkit.models.bundle.bundle import Bundle, load_bundle
+from tagkit.models.bundle.transfer import (
     copy_weights,
     extend_vocabulary,
     inherit_options,
     pretrained_vectors,
 )
-from tagkit.models.transfer_text import in_units_of
+from tagkit.models.bundle.transfer_text import in_units_of
+from tagkit.models.language.language_loss import add_language_loss, language_target, predicted_words
+from tagkit.models.tagging.tag_sharing import refuse_without_spans
+from tagkit.models.task_table import task_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import stretches

@@ -16,8 +16,8 @@ from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.pipes import require_files
 from tagkit.evaluation.metrics import headline_metric
-from tagkit.models.constraints import legal_scheme
-from tagkit.models.device import choose_device
+from tagkit.models.base.device import choose_device
+from tagkit.models.tagging.constraints import legal_scheme
 from tagkit.text.schemes import has_spans
 from tagkit.training.setup.setup import Resolved, resolve
 from tagkit.wording import plural

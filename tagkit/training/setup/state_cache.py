@@ -23,7 +23,7 @@ import torch
 from tagkit.errors import DataError
 from tagkit.features.contextual import States
 from tagkit.features.language_part import LanguagePart
-from tagkit.models.contextual import RULE
+from tagkit.models.bundle.contextual import RULE
 from tagkit.storage import make_folder, new_folder
 from tagkit.text.records import Sentence
 from tagkit.wording import reason

@@ -20,7 +20,7 @@ from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differences, rank_doubts
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
-from tagkit.models.device import thread_count
+from tagkit.models.base.device import thread_count
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import given_threads
 from tagkit.storage import scratch_folder, write_remedy

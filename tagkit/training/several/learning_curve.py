@@ -18,7 +18,7 @@ from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.criterion import AUTO, LOSS
 from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
-from tagkit.models.device import choose_device
+from tagkit.models.base.device import choose_device
 from tagkit.models.task_table import task_of
 from tagkit.storage import CURVE
 from tagkit.text.json_text import plain

@@ -15,9 +15,9 @@ from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.generate.line_scores import LineScore, score_lines
-from tagkit.models.language_network import LanguageModel
-from tagkit.models.language_scoring import language_report
-from tagkit.models.text_scoring import units_of
+from tagkit.models.language.language_network import LanguageModel
+from tagkit.models.language.language_scoring import language_report
+from tagkit.models.language.text_scoring import units_of
 from tagkit.nn.generation.path_score import path_log_probs
 
 LINES = ["the cat sat", "", "a bird sat", "the the the the ran", "dog"]

@@ -13,7 +13,7 @@ from marks import mostly_slow
 from tagkit.config import with_options
 from tagkit.inference.predict.label_consistency import stretches
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.models.feature_crf import feature_emissions
+from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.text.records import Document, Prediction, Sentence, unmarked_document
 from tagkit.training.setup.setup import prepare
 

@@ -26,7 +26,7 @@ from tagkit.inference.predict.prediction_sets import (
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.evaluate_sets import fit_sets, report_on_sets
 from tagkit.inference.score.score import gold_split
-from tagkit.models.calibration import ModelCalibration
+from tagkit.models.base.calibration import ModelCalibration
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 

@@ -26,7 +26,7 @@ from tagkit.features.batch import Tokens
 from tagkit.inference.predict import sentence_batches as module
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.calibrate import remove_calibration
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
 from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
 from tagkit.text.records import Document, Prediction, Sentence, Span, TaggedText

@@ -22,7 +22,7 @@ from tagkit.inference.stream.annotators import annotator_of
 from tagkit.inference.stream.continuation import PrefixAnnotator, PrefixReader
 from tagkit.inference.stream.stream import StreamOptions, annotate_file
 from tagkit.inference.stream.workers import SerialWorker
-from tagkit.models.text_scoring import units_of
+from tagkit.models.language.text_scoring import units_of
 from tagkit.nn.generation.path_score import path_log_probs
 from tagkit.text.pairs import DELIMITER
 

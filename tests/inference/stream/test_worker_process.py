@@ -244,8 +244,8 @@ def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path, name: 
     (tmp_path / f"{name}.py").write_text("raise RuntimeError('a module of the user')\n", "utf-8")
     code = (
         "import sys\nif __name__ == '__main__':\n"
-    "    from pydoc import locate\n"
-    "    from tagkit.inference.stream.worker_process import Worker\n"
+        "    from pydoc import locate\n"
+        "    from tagkit.inference.stream.worker_process import Worker\n"
         "    one = Worker(locate, 'builtins.eval')\n    print(one.call('1 + 1'))\n    one.kill()\n"
         "    import os\n    print(os.environ.get('PYTHONSAFEPATH'))\n"
     )

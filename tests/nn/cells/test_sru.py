@@ -113,7 +113,7 @@ def test_training_does_not_import_torch_dynamo() -> None:
     code = (
         "import sys, torch\n"
         "from tagkit.config import EncoderConfig\n"
-        "from tagkit.models.building import cell_options\n"
+        "from tagkit.models.base.building import cell_options\n"
         "from tagkit.nn.encoder import Encoder\n"
         "for cell in ('sru', 'transformer'):\n"
         "    encoder = Encoder(cell=cell, options=cell_options(EncoderConfig()), inputs=3,\n"

@@ -8,7 +8,7 @@ from tag_heads import MASK, TAGS, hidden_states, make_head
 from torch import nn
 
 from tagkit.config import HeadConfig, allowed
-from tagkit.models.constraints import illegal_steps
+from tagkit.models.tagging.constraints import illegal_steps
 from tagkit.nn.cells import CELLS
 from tagkit.nn.heads.beam import beam_search
 from tagkit.nn.heads.decoder_steps import STEPS, decoder_steps, greedy

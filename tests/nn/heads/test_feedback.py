@@ -8,7 +8,7 @@ from marks import mostly_slow
 from tag_heads import GOLD, MASK, TAGS, free, hidden_states, is_legal, make_head, scores_of_paths
 from torch import Tensor
 
-from tagkit.models.constraints import illegal_steps
+from tagkit.models.tagging.constraints import illegal_steps
 from tagkit.nn.heads import feedback
 from tagkit.nn.heads.feedback import FeedbackHead
 from tagkit.nn.heads.sampling import Sampling

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tagkit.models.device import set_threads
+from tagkit.models.base.device import set_threads
 from tagkit.nn.threads import chosen_threads, given_threads
 from tagkit.training.events.callbacks import Listener, Step
 from tagkit.training.events.undisturbed import undisturbed

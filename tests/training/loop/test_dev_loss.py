@@ -16,7 +16,7 @@ from tagkit.features import Ids
 from tagkit.features.encoding import Encoded, encode
 from tagkit.features.targets import tag_target
 from tagkit.inference.score.score import DevScores
-from tagkit.models.tagger import Tagger
+from tagkit.models.tagging.tagger import Tagger
 from tagkit.text.schemes import convert
 from tagkit.training.loop.dev_loss import NO_LOSS, DevLoss
 from tagkit.training.setup.setup import Prepared, prepare

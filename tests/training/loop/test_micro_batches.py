@@ -14,7 +14,7 @@ from tagkit.features import Ids
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import UNKNOWN_ID
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
 from tagkit.training.loop.micro_batches import MicroBatches
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of

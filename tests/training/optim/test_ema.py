@@ -9,7 +9,7 @@ import torch
 from marks import mostly_slow
 from steps import take_step
 
-from tagkit.models.model import Model
+from tagkit.models.base.model import Model
 from tagkit.training.optim.ema import TriggeredAverage, WeightAverage, decay_at, swapped
 from tagkit.training.optim.optimizer import ModelOptimizer
 from tagkit.training.setup.setup import prepare

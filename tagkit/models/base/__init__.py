@@ -1,0 +1,1 @@
+"""What every task is made of: the interface, the model, its folder, its description."""

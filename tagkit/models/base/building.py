@@ -1,0 +1,155 @@
+"""Embeddings and encoders as a configuration describes them, with fresh weights."""
+
+from tagkit.config import (
+    DEFAULT_BPTT,
+    DEFAULT_LOCKED_DROPOUT,
+    DEFAULT_WORD_DROPOUT,
+    Config,
+    EncoderConfig,
+    fixed,
+)
+from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.models.base.member import Member
+from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.contextual import ContextualInput
+from tagkit.nn.embedding import (
+    AffixEmbedding,
+    CharEncoder,
+    SharedVectors,
+    TokenEmbedding,
+    WordEmbedding,
+)
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.recurrent_layer import RecurrentLayer
+
+
+def build_others(config: Config, vocabulary: Vocabulary, first: TokenEmbedding) -> list[Member]:
+    """The members of an ensemble after the first one, whose embedding lends its vectors."""
+    others = []
+    for _ in range(config.encoder.ensemble_size - 1):
+        embed = build_embedding(config, vocabulary, first.words)
+        others.append(Member(embed=embed, encoder=build_encoder(config, embed.outputs)))
+    return others
+
+
+def build_embedding(
+    config: Config, vocabulary: Vocabulary, owner: WordEmbedding | None = None
+) -> TokenEmbedding:
+    """Embeddings of words, characters and feature columns, with fresh weights.
+
+    Args:
+        config: resolved.
+        vocabulary: of the model.
+        owner: whose pretrained vectors these words have; None for vectors of their own.
+    """
+    # The order in which parts are built is the order in which weights are drawn: characters,
+    # words, affixes, contextual states, features, encoder, heads. Another order would give other
+    # weights for a seed.
+    embeddings = config.embeddings
+    chars = None
+    if embeddings.char_cell != "none":
+        chars = CharEncoder(
+            chars=len(vocabulary.chars) + RESERVED,
+            dim=embeddings.char_dim,
+            cell=embeddings.char_cell,
+            options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
+            hidden=embeddings.char_hidden,
+            dropout=embeddings.char_dropout,
+        )
+    words = (
+        WordEmbedding(
+            words=len(vocabulary.words) + RESERVED,
+            dim=embeddings.word_dim,
+            vectors=len(vocabulary.vector_words),
+        )
+        if owner is None
+        else SharedVectors(owner=owner, dim=embeddings.word_dim)
+    )
+    words.dropout = embeddings.dropout
+    # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.
+    affixes = None
+    if vocabulary.affixes:
+        affixes = AffixEmbedding(
+            affixes=len(vocabulary.affixes) + 1, dim=fixed(embeddings.affix_dim)
+        )
+    contextual = None
+    if vocabulary.contextual:
+        contextual = ContextualInput(
+            inputs=sum(part.states for part in vocabulary.contextual),
+            dim=embeddings.contextual_dim,
+        )
+    return TokenEmbedding(
+        words=words,
+        chars=chars,
+        affixes=affixes,
+        features=[len(values) + RESERVED for values in vocabulary.features],
+        dim=embeddings.feature_dim,
+        contextual=contextual,
+    )
+
+
+def cell_options(encoder: EncoderConfig) -> CellOptions:
+    """The options of the encoder's cell."""
+    return CellOptions(
+        activation=encoder.activation,
+        init=encoder.init,
+        spectral_radius=None if encoder.spectral_radius == "auto" else encoder.spectral_radius,
+        chrono=encoder.chrono,
+        leak=encoder.leak,
+        skip=encoder.skip,
+        periods=encoder.periods,
+        sparsity=encoder.sparsity,
+        input_scale=encoder.input_scale,
+        heads=encoder.heads,
+        feed_forward=encoder.feed_forward,
+        norm=encoder.norm,
+        positions=encoder.positions,
+        max_positions=encoder.max_positions,
+        transition_layers=encoder.transition_layers,
+        transition_skip=encoder.transition_skip,
+    )
+
+
+def tokens_back(config: Config) -> int:
+    """Tokens that gradients go back; 0 for all."""
+    segment = config.train.bptt
+    return DEFAULT_BPTT if segment == "auto" else segment
+
+
+def locked_dropout(config: Config) -> float:
+    """Probability that a feature is dropped at all tokens; as for labels where it is "auto"."""
+    probability = config.encoder.locked_dropout
+    return DEFAULT_LOCKED_DROPOUT if probability == "auto" else probability
+
+
+def word_dropout(config: Config) -> float:
+    """Probability that a token is dropped; as for labels where it is "auto"."""
+    probability = config.encoder.word_dropout
+    return DEFAULT_WORD_DROPOUT if probability == "auto" else probability
+
+
+def build_encoder(config: Config, inputs: int) -> Encoder:
+    """The layers over `inputs` features of each token, with fresh weights."""
+    encoder = config.encoder
+    built = Encoder(
+        cell=encoder.cell,
+        options=cell_options(encoder),
+        inputs=inputs,
+        hidden=encoder.hidden,
+        layers=encoder.layers,
+        connection=encoder.connection,
+        output_layers=encoder.output_layers,
+        bidirectional=encoder.bidirectional,
+        merge=encoder.merge,
+        segment=tokens_back(config),  # as long texts need memory
+        dropout=encoder.dropout,
+        locked_dropout=locked_dropout(config),
+        word_dropout=word_dropout(config),
+    )
+    built.flow_strength = config.train.flow_strength
+    built.activation_strength = config.train.activation_penalty
+    built.temporal_strength = config.train.temporal_penalty
+    for layer in built.stack():
+        if isinstance(layer, RecurrentLayer):
+            layer.weight_drop = encoder.weight_drop
+    return built

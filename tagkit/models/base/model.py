@@ -1,0 +1,315 @@
+"""What the models of all tasks share: words, characters and features to hidden states.
+
+One network, or several side by side (`member.py`, `nn/ensemble.py`), gives the states. A task adds
+what it reads from them, its heads, and their loss (`tagger.py`, `classifier.py`, `joint.py`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.config import Config
+from tagkit.features.batch import Batch, Tokens
+from tagkit.features.contextual import padded_states
+from tagkit.features.encoding import Encoded
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.member import Member
+from tagkit.models.base.output import ModelOutput
+from tagkit.models.base.readout import Readout
+from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, token_weights
+from tagkit.nn.embedding import TokenEmbedding
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.ensemble import alone, together
+from tagkit.nn.heads.bag_of_words import BagOfWords
+from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.inference import CachedWords
+from tagkit.nn.information_flow import watched_flow
+from tagkit.nn.language_loss import LanguageLoss, Sides
+from tagkit.nn.parameters import count_parameters
+from tagkit.text.records import Sentence
+
+Fitted = FeatureCrf | BagOfWords  # what no gradient step changes
+LANGUAGE_MODELS = "language models"  # name of the group of those that are trained
+_OTHERS = "others"
+LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
+
+
+def within_member(name: str) -> str:
+    """A parameter's name in a model -> its name within its member of an ensemble."""
+    first, *rest = name.split(".", 2)
+    return rest[1] if first == _OTHERS else name
+
+
+class Model(Member, ABC):
+    """Embedding and encoder; a task's model adds its heads.
+
+    Attributes:
+        text_targets: whether the targets that a loss is summed over are whole texts; else they are
+            tokens.
+        reads_final: whether the task's loss reads final states.
+        heads_are_whole: whether a head's tensors mean nothing without each other.
+        language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
+        feature_crf: whose scores a tagger adds to its own in prediction; None in most models.
+        others: the further members of an ensemble, each a network like this one's own; empty in
+            most models.
+    """
+
+    text_targets: ClassVar[bool] = False
+    reads_final: ClassVar[bool] = True
+    heads_are_whole: ClassVar[bool] = False
+    language_loss: LanguageLoss | None
+
+    def __init__(
+        self, *, embed: TokenEmbedding, encoder: Encoder, others: Sequence[Member] = ()
+    ) -> None:
+        """`embed` gives vectors of words, `encoder` hidden states of vectors."""
+        super().__init__(embed=embed, encoder=encoder)
+        self.others = nn.ModuleList(others)
+        self.language_loss = None
+        self.feature_crf: FeatureCrf | None = None
+
+    @property
+    def members(self) -> list[Member]:
+        """The networks whose states the heads read: this one's own, and the others."""
+        return [self, *(other for other in self.others if isinstance(other, Member))]
+
+    @abstractmethod
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss of a batch whose states are known.
+
+        Args:
+            states: (batch, time, hidden) hidden state of each token; of all members of an
+                ensemble side by side, as `alone` or `together` of `nn/ensemble.py` give them.
+            final: (batch, hidden) final states of the directions, merged, likewise.
+            batch: with the targets.
+
+        Returns:
+            Negative log-likelihood in nats, summed, and the number of targets. A sum and a count,
+            because those stay exact when a batch is cut into pieces or spread over processes.
+        """
+
+    @abstractmethod
+    def output_of(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+    ) -> ModelOutput:
+        """The heads' output for hidden states, on the CPU.
+
+        Args:
+            states: (batch, time, hidden).
+            final: (batch, hidden).
+            mask: (batch, time) bool, True on real tokens.
+            confidence: whether to compute probabilities of tags, which costs a forward-backward.
+        """
+
+    @abstractmethod
+    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
+        """Fill the buffers that are not saved: they follow from configuration and vocabulary."""
+
+    @abstractmethod
+    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+        """Labels in the order of the rows of each head, by the prefix of its parameters' names."""
+
+    def readouts(self, data: Encoded) -> Sequence[Readout]:
+        """The linear layers that ridge regression can solve; none of a task without it.
+
+        Args:
+            data: the training corpus, of which a CRF takes its transitions.
+        """
+        return ()
+
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """The heads whose probabilities can be calibrated: each has a `temperature`."""
+        return {}
+
+    def fitted_parts(self) -> dict[str, Fitted]:
+        """What is found at once, before the first step, by prefixes of names in a checkpoint."""
+        return {} if self.feature_crf is None else {"": self.feature_crf}
+
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """What a saved model holds, by name: all but the layers that serve training alone."""
+        own = "language_loss."
+        kept = {name: one for name, one in self.state_dict().items() if not name.startswith(own)}
+        return kept if self.contextual is None else {**kept, **self.contextual.tensors()}
+
+    @property
+    def saved_weights(self) -> int:
+        """Number of weights of a saved model."""
+        beside = 0 if self.language_loss is None else count_parameters(self.language_loss)
+        read = 0 if self.contextual is None else self.contextual.weights
+        if isinstance(self.contextual, nn.Module):
+            beside += count_parameters(self.contextual)  # which are among those that are read
+        return count_parameters(self) - beside + read
+
+    def layer_groups(self) -> dict[str, list[str]]:
+        """Names of the parameters of each group of layers, from the input to the output.
+
+        Language models that are trained, embeddings, each layer of the encoder with the connection
+        past it, and all that follows: output layers and heads. Each parameter is in one group; no
+        group is empty.
+        """
+        groups: dict[str, list[str]] = {LANGUAGE_MODELS: [], "embeddings": []}
+        groups |= {f"layer {number}": [] for number in range(1, len(self.encoder.layers) + 1)}
+        groups["head"] = []
+        for name, _ in self.named_parameters():
+            match within_member(name).split("."):
+                case ["contextual", *_]:
+                    group = LANGUAGE_MODELS
+                case ["embed", *_]:
+                    group = "embeddings"
+                case ["encoder", "layers", number, *_]:
+                    group = f"layer {int(number) + 1}"
+                case ["encoder", "connections", number, *_]:  # the first is that of layer 2
+                    group = f"layer {int(number) + 2}"
+                case _:  # output layers too: they are about the tags, and may be new
+                    group = "head"
+            groups[group].append(name)
+        return {group: names for group, names in groups.items() if names}
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss of a batch, as `loss_of` returns it: two numbers, a sum and a count.
+
+        In training its gradient has that of further losses too, which are not in its value. There
+        the loss of an ensemble is the mean of those of its members alone.
+        """
+        if not self.others:
+            return self._loss_by(self, 0, batch)
+        if not self.training:
+            states, final = self._read_together(batch)
+            with torch.autocast(batch.tokens.mask.device.type, enabled=False):
+                return self.loss_of(states.float(), final.float(), batch)
+        members = self.members
+        found = [self._loss_by(member, number, batch) for number, member in enumerate(members)]
+        return torch.stack([total for total, _ in found]).mean(), found[0][1]
+
+    def _loss_by(self, member: Member, number: int, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss of a batch as one member reads it."""
+        # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
+        inputs, mask = member.inputs(batch), batch.tokens.mask
+        with self._watched() as penalties:
+            if self.language_loss is not None and self.training:
+                topmost, last, sides = member.encoder.read_sides(inputs, mask)
+            else:
+                topmost, last = member.read_layers(inputs, batch.tokens)
+                sides = None
+        states, final = member.encoder.output(topmost, last, mask, final_is_read=self.reads_final)
+        # In mixed precision too: sums over all paths need all digits.
+        with torch.autocast(states.device.type, enabled=False):
+            members = len(self.members)
+            own, ended = states.float(), final.float()
+            if members > 1:  # (batch, time, hidden) -> (batch, time, members x hidden)
+                own, ended = alone(own, number, members), alone(ended, number, members)
+            total, count = self.loss_of(own, ended, batch)
+            if sides is not None:
+                beside = self._language_loss_of(sides, inputs, batch)
+                # The value stays that of the task, on dev as in training; it is NaN if this is not
+                # finite, so that the step is skipped.
+                total = total + (beside - beside.detach())
+        return self._regularised(total, penalties, topmost, states, mask), count
+
+    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch) -> Tensor:
+        """The language-model loss, from states and vectors of the tokens."""
+        loss = self.language_loss
+        assert loss is not None
+        found = {"words": sides}
+        if loss.reads("characters"):
+            # Two of (batch, time, hidden of the characters): the final state of each direction.
+            ahead, back = inputs[..., self.embed.char_columns].chunk(2, dim=-1)
+            found["characters"] = (ahead, back)
+        own = {
+            kind: (ahead.float(), None if back is None else back.float())
+            for kind, (ahead, back) in found.items()
+        }
+        total: Tensor = loss(own, batch.target(LANGUAGE), batch.tokens.mask, batch.weights)
+        return total
+
+    def _watched(self) -> AbstractContextManager[list[Tensor]]:
+        """Within it the layers of the encoder give penalties, where a loss is regularised."""
+        return watched_flow() if self.encoder.flow_strength and self.training else nullcontext([])
+
+    def _regularised(
+        self, total: Tensor, flow: Sequence[Tensor], topmost: Tensor, states: Tensor, mask: Tensor
+    ) -> Tensor:
+        """The same loss, whose gradient has that of the penalties.
+
+        Args:
+            total: the loss, summed over targets.
+            flow: penalties of `_watched`, each 0 with a gradient.
+            topmost: (batch, time, hidden) states before dropout.
+            states: (batch, time, outputs) what the head reads.
+            mask: (batch, time) bool, True on real tokens.
+        """
+        encoder = self.encoder
+        if flow:
+            total = total + encoder.flow_strength * torch.stack([*flow]).sum()
+        if not self.training:
+            return total
+        # The mean over the tokens of each text, or over all tokens, once divided by the targets.
+        weights = token_weights(mask, per_sequence=self.text_targets)
+        for strength, penalty, penalised in (
+            (encoder.activation_strength, activation_penalty, states),
+            (encoder.temporal_strength, temporal_penalty, topmost),
+        ):
+            if strength:
+                found = strength * penalty(penalised.float(), weights)
+                # Its gradient alone: the loss that is reported is that of the targets.
+                total = total + (found - found.detach())
+        return total
+
+    @torch.no_grad()
+    def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Hidden and final states of a batch, without gradients.
+
+        Returns:
+            (batch, time, hidden), zero on padding, and (batch, hidden), in float32; of all members
+            of an ensemble side by side.
+        """
+        states, final = self._read_together(batch)
+        return states.float(), final.float()
+
+    def states(self, batch: Batch) -> Tensor:
+        """(batch, time, hidden) hidden states of the encoder."""
+        return self._read_together(batch)[0]
+
+    def _read_together(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Hidden and final states, of all members of an ensemble."""
+        return _together(
+            [member.encoded(member.inputs(batch), batch.tokens) for member in self.members]
+        )
+
+    def with_contextual(self, tokens: Tokens, sentences: Sequence[Sentence]) -> Tokens:
+        """The tokens of these sentences with the states of the model's language models, if any."""
+        if self.contextual is None:
+            return tokens
+        device = tokens.mask.device
+        states = padded_states(self.contextual.read(sentences, device), tokens.mask.shape[1])
+        return replace(tokens, contextual=states.to(device))
+
+    @torch.inference_mode()
+    def output(self, tokens: Tokens, words: CachedWords, *, confidence: bool) -> ModelOutput:
+        """The model's output for sentences.
+
+        Args:
+            tokens: of the sentences; their rows are rows of `words`.
+            words: the distinct words.
+            confidence: whether to compute probabilities of tags.
+        """
+        states, final = self.read(tokens, words)
+        return self.output_of(states, final, tokens.mask, confidence=confidence)
+
+    def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
+        """States of all members, as `read_batch`, on a CPU with cached input projections."""
+        cached = zip(self.members, (words, *words.others), strict=True)
+        return _together([member.read_alone(tokens, own) for member, own in cached])
+
+
+def _together(found: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """States and final states of each member -> those of all."""
+    if len(found) == 1:
+        return found[0]
+    states, final = zip(*found, strict=True)
+    return together(states), together(final)

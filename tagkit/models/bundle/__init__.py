@@ -1,0 +1,1 @@
+"""A model on disk, and models inside other models."""

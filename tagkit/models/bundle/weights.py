@@ -1,0 +1,221 @@
+"""The weights of a model folder: the header is compared with the model before any data is read.
+
+A safetensors file is eight bytes with the length of its header, the header in JSON (name -> dtype,
+shape, data_offsets), and the data. The header must agree with the model's own shapes and with the
+file's size before memory is allocated, so that a false size costs no memory. Each tensor is read
+directly into its own memory: loading needs the memory of the weights once.
+"""
+
+import hashlib
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from tagkit.config import Config
+from tagkit.errors import BundleError
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.model import Model
+from tagkit.models.bundle.contextual import PREFIX
+from tagkit.models.bundle.contextual_parts import build_contextual
+from tagkit.models.bundle.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
+from tagkit.models.task_table import task_of
+from tagkit.text.json_text import from_json
+from tagkit.wording import quoted
+
+# Together with all functions of nn.init these draw random weights.
+_RANDOM_FILLS = (Tensor.normal_, Tensor.uniform_)
+
+
+class _SkipRandomInit(TorchFunctionMode):
+    """Skips the drawing of random weights, for models on the meta device.
+
+    On that device torch's own `normal_` imports its compiler, which takes a second.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call `func`, unless it draws random numbers."""
+        named = kwargs or {}
+        # The fill functions return the tensor that they fill, which is their first argument.
+        if func in _RANDOM_FILLS or getattr(func, "__module__", None) == nn.init.__name__:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
+
+
+def build_without_weights(config: Config, vocabulary: Vocabulary) -> Model:
+    """A model on the meta device: it has names and shapes only, until `set_weights`."""
+    # No random number is drawn, so loading leaves the caller's generator alone.
+    with torch.device("meta"), _SkipRandomInit():
+        model = task_of(config).build(config, vocabulary, None)
+        model.contextual = build_contextual(vocabulary)
+        return model
+
+
+def set_weights(
+    model: Model, weights: Mapping[str, Tensor], config: Config, vocabulary: Vocabulary
+) -> None:
+    """Give a model of `build_without_weights` these weights; names and shapes must be its own."""
+    # assign=True takes the tensors themselves: there is no memory to copy them into.
+    own = {name: each for name, each in weights.items() if not name.startswith(PREFIX)}
+    model.load_state_dict(own, assign=True)
+    if model.contextual is not None:
+        model.contextual.set_tensors(weights)
+    # Buffers that are not saved, such as forbidden transitions, are still on the meta device.
+    model.set_constants(config, vocabulary)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of a safetensors file.
+
+    Attributes:
+        tensors: name -> dtype, shape and data_offsets as found in the file, unchecked.
+        raw: all bytes before the data.
+        size: of the whole file, in bytes.
+    """
+
+    tensors: Mapping[str, Any]
+    raw: bytes
+    size: int
+
+
+def read_header(file: BufferedReader, size: int, path: Path) -> Header:
+    """The header of a file of `size` bytes; the file is read up to its data.
+
+    Raises:
+        BundleError: there is no valid header.
+    """
+    start = file.read(8)
+    length = int.from_bytes(start, "little")  # unsigned, up to 2**64: nothing is read before the if
+    if len(start) < 8 or length > min(MAX_HEADER_BYTES, size - 8):
+        raise BundleError(f"{path}: not a safetensors file: expected a header, found none")
+    raw = file.read(length)
+    try:
+        tensors = from_json(raw)
+    except ValueError as error:
+        raise BundleError(f"{path}: not a safetensors file: its header is {error}") from None
+    if not isinstance(tensors, dict):
+        raise BundleError(f"{path}: not a safetensors file: its header is not a JSON object")
+    tensors.pop("__metadata__", None)  # strings that other programs may add; not a tensor
+    return Header(tensors, start + raw, size)
+
+
+def check_header(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
+    """Raise unless a header describes exactly the tensors of a model.
+
+    Args:
+        header: of the file.
+        wanted: name -> tensor of the right shape and type; it may be on the meta device.
+        path: of the file, for messages.
+
+    Raises:
+        BundleError: names, types, shapes or offsets differ.
+    """
+    # Sorted, so that of several differences the same one is always reported.
+    for name in sorted(wanted.keys() ^ header.tensors.keys()):
+        problem = "lacks" if name in wanted else "has an unknown"
+        raise BundleError(
+            f"{path}: {problem} tensor {_shown(name)}; it does not fit the configuration"
+        )
+    for name, tensor in wanted.items():
+        _check_tensor(header.tensors[name], tensor, f"{path}: tensor {name}")
+    # The tensors must fill the data without gap or overlap, as the format demands; otherwise bytes
+    # could be read twice, or hidden between tensors.
+    end = 0
+    for name in _by_offset(header):
+        begin, after = header.tensors[name]["data_offsets"]
+        if begin != end:
+            raise BundleError(
+                f"{path}: tensor {name}: expected to begin at byte {end:,} of the data, found "
+                f"{begin:,}"
+            )
+        end = after
+    expected = len(header.raw) + end
+    if header.size != expected:
+        raise BundleError(f"{path}: expected {expected:,} bytes, found {header.size:,}")
+
+
+def _by_offset(header: Header) -> list[str]:
+    """Names of the tensors in a checked header, in the order of their data."""
+    return sorted(header.tensors, key=lambda name: header.tensors[name]["data_offsets"])
+
+
+def read_weights(
+    file: BufferedReader, header: Header, wanted: Mapping[str, Tensor], path: Path
+) -> tuple[dict[str, Tensor], str]:
+    """The tensors after a checked header, and the SHA-256 of the whole file.
+
+    Raises:
+        BundleError: the file ends early, or memory runs out.
+    """
+    # Hashed while it is read, so that a large file is read once.
+    digest = hashlib.sha256(header.raw)
+    weights: dict[str, Tensor] = {}
+    try:
+        for name in _by_offset(header):
+            # Shape and dtype of the model, not of the file: what the header says is checked only.
+            tensor = torch.empty(wanted[name].shape, dtype=wanted[name].dtype, device="cpu")
+            # (any shape) -> (numbers,) -> (bytes,): views of the same memory
+            content: Any = tensor.reshape(-1).view(torch.uint8).numpy()
+            if file.readinto(content) != len(content):
+                raise BundleError(f"{path}: cut short while it was read")
+            digest.update(content)
+            if sys.byteorder == "big":  # safetensors is little-endian
+                tensor.numpy().byteswap(inplace=True)
+            weights[name] = tensor
+    except (MemoryError, RuntimeError):  # torch raises RuntimeError when it cannot allocate
+        raise BundleError(
+            f"{path}: expected {header.size / 1e9:,.1f} GB of free memory for the weights, found "
+            "less"
+        ) from None
+    return weights, digest.hexdigest()
+
+
+def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
+    """Raise unless all weights are finite.
+
+    Raises:
+        BundleError: one is NaN or infinite.
+    """
+    for name, tensor in weights.items():
+        if tensor.numel() and tensor.is_floating_point():
+            # Both are NaN if any number is. Unlike isfinite() it needs no memory.
+            smallest, largest = torch.aminmax(tensor)
+            if not math.isfinite(smallest) or not math.isfinite(largest):
+                raise BundleError(
+                    f"{path}: tensor {name}: expected finite numbers, found NaN or infinity; train "
+                    "the model again"
+                )
+
+
+def _check_tensor(found: Any, tensor: Tensor, where: str) -> None:
+    """Raise unless a header's entry has the type, shape and size of the model's tensor."""
+    if not isinstance(found, dict):
+        raise BundleError(f"{where}: expected an object in the header, found {_shown(found)}")
+    dtype, shape = found.get("dtype"), found.get("shape")
+    if dtype != DTYPES[tensor.dtype]:
+        raise BundleError(
+            f"{where}: expected numbers of type {DTYPES[tensor.dtype]}, found {_shown(dtype)}"
+        )
+    if not are_counts(shape) or tuple(shape) != tuple(tensor.shape):
+        text = _shown(tuple(shape) if are_counts(shape) else shape)
+        raise BundleError(f"{where}: expected shape {tuple(tensor.shape)}, found {text}")
+    offsets = found.get("data_offsets")
+    size = tensor.numel() * tensor.element_size()
+    if not are_counts(offsets) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
+        raise BundleError(f"{where}: expected {size:,} bytes of data, found {_shown(offsets)}")
+
+
+def _shown(value: Any) -> str:
+    """A value of a header, for a message: of limited length, without control characters."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 80 and text.isprintable() else quoted(text)

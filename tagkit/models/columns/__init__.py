@@ -1,0 +1,1 @@
+"""Several tag columns at once."""

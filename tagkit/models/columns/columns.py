@@ -1,0 +1,334 @@
+"""Several tag columns at once: one encoder, and a head for each column.
+
+    vectors -> encoder -> hidden states -> a head of UPOS, one of FEATS, one of LEMMA
+
+One encoder for several annotations of the same words is multi-task learning with hard parameter
+sharing (Caruana 1997); UDPipe 2 (Straka 2018) and Stanza (Qi et al. 2020) tag treebanks so. The
+loss is the sum of the heads' losses. How a column's values are learnt is said by its codec
+(`codecs/`). A configuration names the columns in `data.tag_column`, with task = "tag".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from tagkit.config import Config
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.splits import Corpus
+from tagkit.errors import BundleError
+from tagkit.evaluation.column_report import ColumnsReport, column_key
+from tagkit.evaluation.criterion import Criterion, find_column_criterion
+from tagkit.evaluation.judged import Judged
+from tagkit.evaluation.metrics import MEAN
+from tagkit.evaluation.report import Report
+from tagkit.features.column_labels import ColumnLabels
+from tagkit.features.targets import Target
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.agreement import check_features, check_no_classes
+from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout
+from tagkit.models.base.description import Description, encoder_name
+from tagkit.models.base.model import Model
+from tagkit.models.base.task import Task
+from tagkit.models.base.task_records import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    TrainingData,
+)
+from tagkit.models.columns.codecs import CODECS, codec_of
+from tagkit.models.columns.codecs.codec import ColumnText
+from tagkit.models.columns.column_tagger import ColumnTagger
+from tagkit.models.tagging.judging import judged_column
+from tagkit.models.tagging.tagger import resolved_columns
+from tagkit.nn.heads.tagging import Head
+from tagkit.text.records import Alternative, Prediction, Sentence, Span, TagColumn
+from tagkit.text.scheme_detection import count_steps, judge, scheme_of
+from tagkit.text.schemes import PLAIN, has_spans, to_spans
+from tagkit.text.windows import cut, join, windows
+from tagkit.wording import quoted
+
+# Metrics of every column, beside those of its codec.
+_OF_WORDS = {
+    "known_accuracy": "accuracy on known words",
+    "unknown_accuracy": "accuracy on unknown words",
+}
+
+
+class ColumnsTask(Task):
+    """The values of several columns of each token."""
+
+    needs = gives = LabelKinds(tags=True, classes=False)
+    is_whole = False
+
+    def resolve(self, config: Config, corpus: Corpus) -> Config:
+        """Places of the columns that are read, and the scheme of the first tag column.
+
+        Raises:
+            DataError: tags of a column are neither those of spans nor plain labels.
+        """
+        for split in (corpus.train, corpus.dev, corpus.test):
+            if split is not None:
+                check_schemes(split, config)
+        return resolved_columns(config, corpus)
+
+    def examples(self, config: Config, split: Split) -> list[Sentence]:
+        """The sentences; long ones in windows, as in prediction."""
+        # Values stay as they are read: each codec turns them into what it learns.
+        longest = config.data.max_length
+        return [
+            sentence if len(sentence) <= longest else cut(sentence, window)
+            for sentence in split.sentences
+            for window in windows(len(sentence), longest)
+        ]
+
+    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
+        """Those of each column."""
+        found = []
+        for place, column in enumerate(config.data.tag_columns):
+            text, codec = _text(sentences, place), codec_of(column)
+            scheme = PLAIN
+            if codec == "tags":
+                # Of the first column it is known: the user may have named it.
+                named = config.data.scheme if place == 0 else "auto"
+                scheme = judge(count_steps(text.values), named).scheme
+            learnt = config.data.train_scheme if has_spans(scheme) else PLAIN
+            parts = CODECS[codec].labels(learnt, text)
+            found.append(ColumnLabels(str(column), codec, scheme, learnt, parts))
+        return Labels(columns=tuple(found))
+
+    def targets(
+        self, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> Mapping[str, Target]:
+        """The value of each column at each token, by the column's name."""
+        return {
+            labels.name: Target(
+                CODECS[labels.codec].target(labels, _text(sentences, place)), "token"
+            )
+            for place, labels in enumerate(vocabulary.columns)
+        }
+
+    def begin_step(self, model: Model, step: int) -> None:
+        """The training of heads of tags may change from step to step."""
+        assert isinstance(model, ColumnTagger)
+        for head in model.heads:
+            if isinstance(head, Head):
+                head.step = step
+
+    def build(
+        self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
+    ) -> ColumnTagger:
+        """Embedding, encoder and a head for each column."""
+        embed = build_embedding(config, vocabulary)
+        encoder = build_encoder(config, embed.outputs)
+        inputs = encoder.outputs + embed.outputs
+        # In the order of the columns, which is that in which weights are drawn.
+        heads = [
+            CODECS[labels.codec].build(config, labels, inputs, data)
+            for labels in vocabulary.columns
+        ]
+        return ColumnTagger(
+            embed=embed,
+            encoder=encoder,
+            heads=heads,
+            columns=vocabulary.columns,
+            dropout=locked_dropout(config),
+            weights=[
+                config.head.column_weights.get(labels.name, 1.0) for labels in vocabulary.columns
+            ],
+        )
+
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
+        """There are labels of each column that the configuration names, and no classes."""
+        named = [str(column) for column in config.data.tag_columns]
+        found = [labels.name for labels in vocabulary.columns]
+        if named != found:
+            raise BundleError(
+                f"{vocabulary_file}: expected labels of the columns {', '.join(named)}, as "
+                f"data.tag_column has, found {', '.join(found) or 'none'}"
+            )
+        for labels in vocabulary.columns:
+            if labels.codec not in CODECS:
+                raise BundleError(
+                    f"{vocabulary_file}: expected one of {', '.join(CODECS)} as codec of the "
+                    f"column {labels.name}, found {quoted(labels.codec)}"
+                )
+            CODECS[labels.codec].check(config, labels, config_file, vocabulary_file)
+        check_no_classes(config, vocabulary, vocabulary_file)
+        check_features(config, vocabulary, vocabulary_file)
+
+    def decode(
+        self,
+        context: ModelContext,
+        batch: SentenceBatch,
+        options: PredictionOptions,
+    ) -> list[Prediction]:
+        """The values of all columns; the spans are those of the first column that has spans."""
+        output = context.model.output(batch.tokens, batch.words, confidence=options.confidence)
+        columns = context.vocabulary.columns
+        # For each column the values of each sentence.
+        decoded = [
+            CODECS[labels.codec].decode(labels, found, batch.sentences)
+            for labels, found in zip(columns, output.columns, strict=True)
+        ]
+        spans = decoded[_spans_column(columns)]
+        return [
+            _prediction(sentence.words, tuple(each.column for each in found), of_spans.spans)
+            for sentence, of_spans, *found in zip(batch.sentences, spans, *decoded, strict=True)
+        ]
+
+    def join(
+        self, context: ModelContext, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
+    ) -> Prediction:
+        """Each column's values joined by themselves, where no span of that column is cut."""
+        columns = context.vocabulary.columns
+        with_spans = _spans_column(columns)
+        joined = []
+        for place, labels in enumerate(columns):
+            of_column = []
+            for start, part in parts:
+                values, spans = part.columns[place].values, part.spans
+                if place != with_spans:
+                    spans = to_spans(values) if has_spans(labels.scheme) else ()
+                probabilities = part.columns[place].probabilities
+                of_column.append((start, Prediction(part.words, values, spans, probabilities)))
+            joined.append(join(words, of_column, labels.scheme))
+        found = tuple(
+            TagColumn(labels.name, each.tags, each.probabilities)
+            for labels, each in zip(columns, joined, strict=True)
+        )
+        return _prediction(words, found, joined[with_spans].spans)
+
+    @torch.inference_mode()
+    def n_best(
+        self,
+        context: ModelContext,
+        batch: SentenceBatch,
+        count: int,
+    ) -> list[list[Alternative]]:
+        """The best sequences of the first column.
+
+        Raises:
+            DataError: it is no column of tags.
+        """
+        model = context.model
+        assert isinstance(model, ColumnTagger)
+        states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
+        labels = context.vocabulary.columns[0]
+        mask = batch.tokens.mask
+        return CODECS[labels.codec].n_best(model.heads[0], labels, states, mask, count)
+
+    def score(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Report:
+        """A report on each column."""
+        columns = context.vocabulary.columns
+        forms = frozenset(context.vocabulary.forms)
+        return ColumnsReport(
+            tuple(
+                CODECS[labels.codec].score(
+                    labels,
+                    _text(split.sentences, place),
+                    [prediction.columns[place].values for prediction in predictions],
+                    forms,
+                    strict=strict,
+                )
+                for place, labels in enumerate(columns)
+            )
+        )
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """Spans of the first column that has spans; of every other column its values."""
+        columns = context.vocabulary.columns
+        with_spans = _spans_column(columns)
+        return {
+            labels.name: judged_column(
+                split,
+                predictions,
+                place,
+                scheme=labels.scheme if place == with_spans else PLAIN,
+                strict=strict,
+            )
+            for place, labels in enumerate(columns)
+        }
+
+    def known_labels(self, context: ModelContext) -> frozenset[str]:
+        """Those of the first column, which is `tags` of a sentence."""
+        labels = context.vocabulary.columns[0]
+        return CODECS[labels.codec].known(labels)
+
+    def criterion(self, config: Config) -> Criterion:
+        """The mean of the columns' headlines, or a column's metric: UPOS_accuracy."""
+        names = {
+            column_key(str(column), key): f"{column} {name}"
+            for column in config.data.tag_columns
+            for key, name in {**CODECS[codec_of(column)].metric_names(), **_OF_WORDS}.items()
+        }
+        return find_column_criterion(config.train.metric, names, self.describe(config).measure)
+
+    def describe(self, config: Config) -> Description:
+        """A head for each column; dev is scored by the mean of their headlines."""
+        columns = config.data.tag_columns
+        codecs = {column: CODECS[codec_of(column)] for column in columns}
+        return Description(
+            encoder=encoder_name(config),
+            heads=tuple(f"{codec.head_name(config)} of {name}" for name, codec in codecs.items()),
+            unit="sentence",
+            measure=MEAN,
+            columns={
+                column_key(str(name), next(iter(codec.metrics))): str(name)
+                for name, codec in codecs.items()
+            },
+            reads_columns=True,
+        )
+
+
+def check_schemes(split: Split, config: Config) -> None:
+    """Raise where the tags of a further column are neither those of spans nor plain labels.
+
+    Raises:
+        DataError: they are not. The first column was checked when it was read.
+    """
+    for place, column in enumerate(config.data.tag_columns[1:], 1):
+        if codec_of(column) == "tags":
+            tagged = (
+                replace(sentence, tags=sentence.columns[place].values)
+                for sentence in split.sentences
+            )
+            scheme_of(tuple(tagged), split.path)
+
+
+def _text(sentences: Sequence[Sentence], place: int) -> ColumnText:
+    """The values of the column at this place."""
+    return ColumnText(
+        [sentence.words for sentence in sentences],
+        [sentence.columns[place].values for sentence in sentences],
+    )
+
+
+def _spans_column(columns: Sequence[ColumnLabels]) -> int:
+    """The first column whose values are tags of spans; the first of all where none is."""
+    return next((at for at, labels in enumerate(columns) if has_spans(labels.scheme)), 0)
+
+
+def _prediction(
+    words: tuple[str, ...], columns: tuple[TagColumn, ...], spans: tuple[Span, ...]
+) -> Prediction:
+    first = columns[0]
+    return Prediction(words, first.values, spans, first.probabilities, columns=columns)

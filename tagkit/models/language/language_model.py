@@ -1,0 +1,338 @@
+"""The task "language-model": the probability of each unit of a text, given those before it.
+
+    p(x[1..N]) = product over t of p(x[t] | x[1..t-1])
+
+(Jurafsky and Martin, "RNNs and LSTMs", section on RNNs as language models, trained with teacher
+forcing; Goodfellow, Bengio and Courville, section 10.2.3.) A unit is a word, a character or a byte
+pair, and the end of a line is one too. The text is read in segments whose states go on from those
+before: truncated back-propagation through time. With `data.context = "line"` each line is a text
+by itself. With `data.pairs` a line is a prefix and its continuation (text/pairs.py).
+
+    lines -> corpus/text_lines.py -> features/unit_stream.py -> language_network.py -> nn/softmax
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from torch import Tensor
+
+from tagkit.config import Config, DataConfig, fixed
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.splits import Corpus
+from tagkit.corpus.texts import read_text, read_texts, refuse_inside
+from tagkit.corpus.unit_lines import UnitLines
+from tagkit.errors import BundleError, ConfigError, DataError
+from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
+from tagkit.evaluation.report import Report
+from tagkit.features import Ids
+from tagkit.features.examples import Examples
+from tagkit.features.targets import Target
+from tagkit.features.unit_dropout import ResegmentedText
+from tagkit.features.unit_reading import UnitReading
+from tagkit.features.unit_stream import UnitStream, steps_of
+from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.models.base.building import build_encoder
+from tagkit.models.base.description import Description, encoder_name
+from tagkit.models.base.model import Model
+from tagkit.models.base.task import Task
+from tagkit.models.base.task_records import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    TrainingData,
+)
+from tagkit.models.language.language_examples import examples_of
+from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
+from tagkit.models.language.language_scoring import language_report
+from tagkit.models.language.text_scoring import units_of
+from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
+from tagkit.nn.encoder import LAYERS
+from tagkit.nn.softmax import SOFTMAXES
+from tagkit.nn.softmax.halting import HaltingSoftmax
+from tagkit.nn.softmax.layer import SoftmaxOptions
+from tagkit.text.byte_pairs import BytePairs
+from tagkit.text.pairs import DELIMITER, within
+from tagkit.text.records import Prediction, Sentence
+from tagkit.text.units import END, UNKNOWN, WordUnits
+from tagkit.wording import Message, Setting, clipped
+
+_MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
+
+
+class LanguageTask(Task):
+    """The next unit of a text."""
+
+    needs = gives = LabelKinds(tags=False, classes=False)
+    is_whole = True
+    annotates = False
+
+    def read(self, config: Config) -> Corpus:
+        """The texts; without `data.dev_file`, the last lines of the training text are dev.
+
+        Raises:
+            ConfigError: the run would write into a folder of texts.
+            DataError: a text cannot be read, or is too short.
+        """
+        refuse_inside(config.output.dir, config.data)
+        return read_texts(config.data)
+
+    def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
+        """A text in the units of the model.
+
+        Raises:
+            DataError: it cannot be read, or has no lines.
+        """
+        return read_text(path, data, units_of(vocabulary))
+
+    def resolve(self, config: Config, corpus: Corpus) -> Config:
+        """One direction, and positions that a text without end has.
+
+        Raises:
+            ConfigError: two are asked for, other positions, or pairs without what they need.
+        """
+        encoder = config.encoder
+        counts = not LAYERS[encoder.cell].recurrent and encoder.positions != "rotary"
+        if counts and config.data.context == "stream":
+            raise ConfigError(
+                Setting("encoder.positions", encoder.positions),
+                [
+                    "positions count from the beginning of a text, which a stream does not have; "
+                    "expected rotary, or lines by themselves (data.context = 'line')"
+                ],
+            )
+        if config.data.pairs:
+            _check_pairs(config)
+        if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
+            raise ConfigError(
+                Setting("encoder.bidirectional"),
+                ["true reads what a language model has to predict; leave it out"],
+            )
+        encoder = config.encoder.model_copy(update={"bidirectional": False})
+        return config.model_copy(update={"encoder": encoder})
+
+    def examples(self, config: Config, split: Split) -> Sequence[Sentence]:
+        """The lines."""
+        return split.sentences
+
+    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
+        """There are none."""
+        return Labels()
+
+    def targets(
+        self, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> Mapping[str, Target]:
+        """There are none besides the units, which `encode` gives."""
+        return {}
+
+    def vocabulary(self, config: Config, sentences: Sequence[Sentence]) -> Vocabulary:
+        """The units of the training text, the most frequent first.
+
+        Where no unit is written as the unknown one, units that occur once are unknown: else the
+        model could not know how probable an unknown unit is.
+        """
+        counts: Counter[str] = Counter()
+        for line in sentences:
+            counts.update(line.words)
+        least = config.embeddings.min_count
+        if not counts.pop(UNKNOWN, 0):
+            least = max(least, 2)
+        counts[END] = len(sentences)
+        always = {END, DELIMITER} if config.data.pairs else {END}
+
+        def rank(unit: str) -> tuple[bool, int, str]:
+            # Where no unit is predicted for the end, the rows of the others stand together.
+            return config.head.halt and unit == END, -counts[unit], unit
+
+        units = sorted(
+            (unit for unit, count in counts.items() if count >= least or unit in always), key=rank
+        )
+        assert isinstance(sentences, UnitLines)  # as `read` gives them
+        cut_by = within(sentences.cut_by)
+        if isinstance(cut_by, BytePairs):
+            # All of them, as new text has others.
+            units = sorted({*cut_by.names, *always}, key=rank)
+        return Vocabulary(
+            units=None if isinstance(cut_by, WordUnits) else UnitReading(cut_by, "words"),
+            words=tuple(units), vector_words=(), only_vectors=False, chars=(), affixes=(),
+            tags=(), classes=(), features=(), lowercase=False, normalize_digits=False,
+        )  # fmt: skip
+
+    def encode(
+        self,
+        config: Config,
+        sentences: Sequence[Sentence],
+        vocabulary: Vocabulary,
+        weights: Sequence[float] | None,
+        beside: Mapping[str, Target] = MappingProxyType({}),
+    ) -> UnitStream | ResegmentedText:
+        """The text as streams of segments, or as independent lines."""
+        return examples_of(config, sentences, vocabulary)
+
+    def batches(
+        self, encoded: Examples, config: Config, generator: np.random.Generator
+    ) -> list[list[Ids]]:
+        """The next segment of each stream; lines at random where they are independent."""
+        if isinstance(encoded, ResegmentedText):
+            encoded = encoded.resegment(int(generator.integers(2**63)))
+        assert isinstance(encoded, UnitStream)
+        if encoded.streams is None:
+            return super().batches(encoded, config, generator)
+        steps, size = steps_of(encoded), config.train.accumulate
+        return [steps[start : start + size] for start in range(0, len(steps), size)]
+
+    def begin_step(self, model: Model, step: int) -> None:
+        """Remember what is carried."""
+        assert isinstance(model, LanguageModel)
+        model.begin_step(step)
+
+    def state(self, model: Model) -> Mapping[str, Tensor]:
+        """What the next step carries on, by layer and number."""
+        assert isinstance(model, LanguageModel)
+        return {
+            f"{layer}.{number}": tensor
+            for layer, state in enumerate(model.to_carry())
+            for number, tensor in enumerate(tensors_of(state))
+        }
+
+    def restore(self, model: Model, state: Mapping[str, Tensor]) -> None:
+        """Carry what `state` returned."""
+        assert isinstance(model, LanguageModel)
+        rest = iter(state.values())
+        model.carry_on(
+            tuple(mapped(each, lambda one: next(rest).to(one.device)) for each in model.carried)
+        )
+
+    def build(
+        self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
+    ) -> LanguageModel:
+        """Embedding of units, encoder of one direction, softmax over units."""
+        words = WordEmbedding(
+            words=len(vocabulary.words) + RESERVED,
+            dim=config.embeddings.word_dim,
+            vectors=0,
+            by_row=not config.embeddings.tied,  # the softmax changes every row
+        )
+        words.dropout = config.embeddings.dropout
+        embed = TokenEmbedding(words=words, chars=None, affixes=None, features=(), dim=0)
+        encoder = build_encoder(config, embed.outputs)
+        halts = config.head.halt
+        units = len(vocabulary.words) + (not halts)  # and the unknown one, but not that of the end
+        head = SOFTMAXES[softmax_of(config, units)](
+            SoftmaxOptions(
+                units=units,
+                hidden=encoder.outputs,
+                dim=config.embeddings.word_dim,
+                tied=config.embeddings.tied,
+                samples=config.head.samples,
+            )
+        )
+        if halts:
+            end = vocabulary.words.index(END) + 1  # after the unknown one
+            head = HaltingSoftmax(head, hidden=encoder.outputs, end=end)
+        model = LanguageModel(embed=embed, encoder=encoder, head=head, tied=config.embeddings.tied)
+        if data is not None and config.data.context == "stream":
+            model.begin_streams(fixed(config.train.batch_size))
+        return model
+
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
+        """The vocabulary has the end of a line, and no labels."""
+        if END not in vocabulary.words:
+            raise BundleError(
+                f"{vocabulary_file}: expected the unit {END}, as task = 'language-model', found "
+                "none"
+            )
+        if config.data.pairs and DELIMITER not in vocabulary.words:
+            raise BundleError(
+                f"{vocabulary_file}: expected a tab among the units, as data.pairs = true, found "
+                "none"
+            )
+        if vocabulary.tags or vocabulary.classes or vocabulary.columns:
+            raise BundleError(
+                f"{vocabulary_file}: expected no labels, as task = 'language-model', found some"
+            )
+        if config.encoder.bidirectional:
+            raise BundleError(
+                f"{config_file}: encoder.bidirectional = true: expected false, as task = "
+                "'language-model'"
+            )
+
+    def decode(
+        self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
+    ) -> list[Prediction]:
+        """Not used: a language model annotates nothing."""
+        raise NotImplementedError("a language model annotates no sentences")
+
+    def score(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Report:
+        """Cross-entropy and what follows from it, of the whole text."""
+        return language_report(context, split)
+
+    def criterion(self, config: Config) -> Criterion:
+        """The loss, whatever its name.
+
+        Raises:
+            DataError: `train.metric` names another number.
+        """
+        if config.train.metric not in (AUTO, LOSS):
+            raise DataError(
+                Message(
+                    Setting("train.metric", clipped(config.train.metric)),
+                    f": no such metric of this model; there are: {AUTO}, {LOSS}",
+                )
+            )
+        return Criterion(LOSS, LOSS, lambda report: report.headline)
+
+    def describe(self, config: Config) -> Description:
+        """Its softmax; dev is scored by cross-entropy."""
+        return Description(
+            encoder=encoder_name(config),
+            heads=(_head_name(config), *["Bernoulli halt"] * config.head.halt),
+            unit="line",
+            measure=LOSS,
+            columns={
+                "perplexity": "ppl.",
+                "bits_per_character": "bpc",
+                **({"exact_match": "exact"} if config.data.pairs else {}),
+            },
+            reads_columns=False,
+            shares=False,
+        )
+
+
+def softmax_of(config: Config, units: int) -> str:
+    """The row of `SOFTMAXES` for so many units."""
+    kind = config.head.softmax
+    if kind != "auto":
+        return kind
+    return "full" if units <= _MOST_UNITS else "adaptive"
+
+
+def _check_pairs(config: Config) -> None:
+    """Raise `ConfigError` where pairs of prefix and continuation lack what they need."""
+    for needed, found in (
+        (Setting("data.context", "line"), config.data.context),
+        (Setting("data.direction", "forward"), config.data.direction),
+        # A prefix has no end of its own that could be learnt.
+        (Setting("head.halt", False), config.head.halt),
+    ):
+        if found != needed.value:
+            problem = Message("needs ", needed, f", found {str(found).lower()}")
+            raise ConfigError(Setting("data.pairs"), [problem])
+
+
+def _head_name(config: Config) -> str:
+    kind = config.head.softmax
+    names = ("tied" if config.embeddings.tied else "", "" if kind in ("auto", "full") else kind)
+    return " ".join([*filter(None, names), "softmax"])

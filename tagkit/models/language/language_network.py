@@ -1,0 +1,204 @@
+"""The network of a language model: units -> hidden states of one direction -> the next unit.
+
+    p(. | x[1..t-1]) = softmax(W h[t-1] + b)
+
+(Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.4-13.8; Mikolov et al. 2010.) With `tied`, W is the
+matrix of the units' embeddings (the same, section on weight tying; Press and Wolf 2017; Inan et al.
+2017).
+
+Unit number u is row u + 1 of the embedding, whose row 0 is padding: what is predicted is the
+unknown unit (0) or a unit of the vocabulary (from 1 on).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.config import Config
+from tagkit.features.batch import Batch
+from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
+from tagkit.models.base.model import Model
+from tagkit.models.base.output import ModelOutput
+from tagkit.nn.cells.cell import State
+from tagkit.nn.embedding import TokenEmbedding
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.recurrent_layer import detached
+from tagkit.nn.softmax.halting import HaltingSoftmax
+from tagkit.nn.softmax.layer import UnitSoftmax
+
+FIRST_ROW = UNKNOWN_ID  # of the embedding, that of unit number 0
+Change = Callable[[Tensor], Tensor]
+Carried = tuple[State, ...]  # the state of each layer; axis 1 of each tensor is the batch
+
+
+class LanguageModel(Model):
+    """Units -> probabilities of the next unit."""
+
+    # The scores of an adaptive softmax's units are relative to those of its clusters.
+    heads_are_whole = True
+
+    def __init__(
+        self, *, embed: TokenEmbedding, encoder: Encoder, head: UnitSoftmax, tied: bool
+    ) -> None:
+        """`encoder` is of one direction; with `tied`, `head` uses the embeddings of units."""
+        super().__init__(embed=embed, encoder=encoder)
+        self.head = head
+        self.tied = tied
+        # What training carries from step to step, of all streams; empty before the first step.
+        self.carried: Carried = ()
+        self._before: Carried = ()  # the same before the current step
+        self._step: int | None = None
+
+    def begin_step(self, step: int) -> None:
+        """Remember what is carried; where a step is tried again or has failed, go back to it."""
+        self.carried = self._before if step == self._step else self.to_carry()
+        self._before, self._step = self.carried, step
+
+    def to_carry(self) -> Carried:
+        """What the next step begins with: of a step that has left other than numbers, as before."""
+        finite = all(
+            bool(tensor.isfinite().all()) for state in self.carried for tensor in tensors_of(state)
+        )
+        return self.carried if finite else self._before
+
+    def carry_on(self, carried: Carried) -> None:
+        """Carry what another model has returned from `to_carry`, as before its next step."""
+        self.carried = self._before = carried
+        self._step = None
+
+    def begin_streams(self, count: int) -> None:
+        """Carry zeros for so many streams."""
+        self.carried = self._before = self.zero_state(count)
+
+    def zero_state(self, rows: int) -> Carried:
+        """The state before the first unit of as many texts."""
+        like = next(self.parameters())
+        one = like.new_zeros(1, 1, self.embed.outputs)
+        was_training = self.encoder.training
+        self.encoder.eval()  # nothing is drawn at random
+        with torch.no_grad():
+            _, after = self.encoder.carry(one, None)
+        self.encoder.train(was_training)
+        return tuple(
+            mapped(state, lambda one: torch.zeros_like(one).expand(-1, rows, -1).contiguous())
+            for state in after
+        )
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss of a batch, whose streams go on from the step before."""
+        inputs, mask = self.inputs(batch), batch.tokens.mask
+        streams = batch.targets.get("streams")
+        carried = None if streams is None else self._carried_by(streams)
+        with self._watched() as penalties:
+            # To the right of a sequence's last unit nothing is read that counts.
+            topmost, after = self.encoder.carry(inputs, carried)
+        states = self.encoder.output_states(topmost, mask)
+        if streams is not None:
+            self._keep(streams[:, 0], after)
+        # In mixed precision too: sums over all units need all digits.
+        with torch.autocast(states.device.type, enabled=False):
+            # (batch, time, hidden) -> (units, hidden), without padding and what does not count
+            places = batch.target("places")
+            counted = full_precision(states).flatten(0, 1).index_select(0, places)
+            wanted = batch.target("units").flatten().index_select(0, places)
+            total, count = self.head.loss(counted, wanted, self._table())
+        return self._regularised(total, penalties, topmost, states, mask), count
+
+    def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:
+        """States after each of some units, and the state to go on from.
+
+        Args:
+            units: (rows, time) int64 numbers of units; none is padding.
+            carried: of as many rows; None at the beginning.
+
+        Returns:
+            (rows, time, hidden), and the state after the last unit.
+        """
+        inputs = nn.functional.embedding(units + FIRST_ROW, self.embed.words.trained.weight)
+        topmost, after = self.encoder.carry(inputs, carried)
+        real = torch.ones(units.shape, dtype=torch.bool, device=units.device)
+        return self.encoder.output_states(topmost, real), after
+
+    def log_probs(self, states: Tensor) -> Tensor:
+        """(tokens, hidden) -> (tokens, units) log-probability of each unit, if one comes next."""
+        return self.head.log_probs(states, self._table())
+
+    def halt_probs(self, states: Tensor) -> Tensor | None:
+        """(tokens, hidden) -> (tokens,) probability that a line ends there.
+
+        None where a unit stands for the end.
+        """
+        return self.head.halt_probs(states) if isinstance(self.head, HaltingSoftmax) else None
+
+    def log_prob_of(self, states: Tensor, units: Tensor) -> Tensor:
+        """(tokens, hidden) and (tokens,) -> (tokens,) log-probability of the units given."""
+        return self.head.log_prob_of(states, units, self._table())
+
+    def _table(self) -> Tensor | None:
+        """(units, dim) embedding of each unit that can be predicted, where the softmax is tied."""
+        return self.embed.words.trained.weight[FIRST_ROW:] if self.tied else None
+
+    def _carried_by(self, streams: Tensor) -> Carried:
+        """What the streams of a batch carry; zeros where they begin."""
+        rows, goes_on = streams[:, 0], (streams[:, 1] > 0)[None, :, None]
+        return tuple(
+            # (1, all streams, values) -> (1, batch, values); a product would keep NaN
+            mapped(state, lambda one: torch.where(goes_on, one.to(rows.device)[:, rows], 0))
+            for state in self.carried
+        )
+
+    def _keep(self, rows: Tensor, after: Iterable[State]) -> None:
+        """Carry these states on, without gradients, in the place of those of the same streams."""
+        self.carried = tuple(
+            replaced(old, rows, detached(new)) for old, new in zip(self.carried, after, strict=True)
+        )
+
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Not used: `forward` carries states on."""
+        raise NotImplementedError("a language model reads its batches by `forward`")
+
+    def output_of(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+    ) -> ModelOutput:
+        """Not used: nothing is annotated."""
+        raise NotImplementedError("a language model annotates no sentences")
+
+    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
+        """There are none."""
+
+    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+        """The units, after the unknown one."""
+        return {"head.": vocabulary.words}
+
+
+def full_precision(states: Tensor) -> Tensor:
+    """States that mixed precision has computed in 16 bits, in 32."""
+    return states.float() if states.element_size() == 2 else states
+
+
+def tensors_of(state: State) -> tuple[Tensor, ...]:
+    """What a layer carries, as several tensors or one."""
+    return (state,) if isinstance(state, Tensor) else state
+
+
+def mapped(state: State, change: Change) -> State:
+    """Apply a function to each tensor of a state."""
+    return change(state) if isinstance(state, Tensor) else tuple(map(change, state))
+
+
+def replaced(old: State, rows: Tensor, new: State) -> State:
+    """`old` with some rows of the batch from `new`; both stay as they are.
+
+    Args:
+        old: tensors with the batch on axis 1, (layers, batch, values).
+        rows: (replaced,) int64, which rows of `old`.
+        new: the same with (layers, replaced, values).
+    """
+    if isinstance(old, Tensor):
+        assert isinstance(new, Tensor)
+        return old.to(new.device).index_copy(1, rows, new.to(old.dtype))
+    return tuple(
+        one.to(other.device).index_copy(1, rows, other.to(one.dtype))
+        for one, other in zip(old, new, strict=True)
+    )

@@ -1,0 +1,76 @@
+"""How probable a text is to a language model, exactly: as if it were read in one go."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.config import Config
+from tagkit.features.bucketing import batches_in_order
+from tagkit.features.unit_stream import UnitIds, backwards, lines_of, unit_ids
+from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
+from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
+from tagkit.models.language.language_network import FIRST_ROW, Carried, LanguageModel
+from tagkit.nn.neural_cache import CacheOptions, NeuralCache
+from tagkit.text.pairs import DELIMITER, PairUnits
+from tagkit.text.records import Sentence
+from tagkit.text.units import END, Units, WordUnits
+
+_SCORED_AT_ONCE = 512  # units whose states are in memory together
+
+
+def ids_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitIds:
+    """Lines as ids of units, in the direction that the model reads."""
+    ids = {unit: RESERVED + number for number, unit in enumerate(vocabulary.words)}
+    found = unit_ids((line.words for line in lines), ids, UNKNOWN_ID, ids[END])
+    return backwards(found) if config.data.direction == "backward" else found
+
+
+@torch.inference_mode()
+def unit_nats(
+    model: LanguageModel, ids: UnitIds, *, cache: CacheOptions | None = None
+) -> Iterator[Tensor]:
+    """Negative log-probability of each unit of a text, (units of a part,) part after part.
+
+    The state is carried from part to part: the sum is that of reading the text in one go.
+
+    Args:
+        model: of its units.
+        ids: (units + 1,) of the text, the end of a line first.
+        cache: of the units before each, mixed into its probability; None for the model's own.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    carried: Carried | None = None  # zeros
+    recent = None if cache is None else NeuralCache(cache)
+    for begin in range(1, len(ids), _SCORED_AT_ONCE):
+        stop = min(begin + _SCORED_AT_ONCE, len(ids))
+        # (1, time): the units that are read, and at each step the next one
+        numbers = torch.from_numpy(np.array(ids[begin - 1 : stop], np.int64) - FIRST_ROW)
+        read, wanted = numbers[:-1].to(device), numbers[1:].to(device)
+        states, carried = model.read_on(read[None], carried)
+        log_probs = model.log_prob_of(states[0], wanted)
+        if recent is not None:
+            log_probs = recent.mix(states[0], wanted, log_probs)
+        yield -log_probs.cpu()
+
+
+@torch.inference_mode()
+def unit_nats_by_line(model: LanguageModel, ids: UnitIds) -> Iterator[Tensor]:
+    """The same where each line is a text by itself; lines come in order of length."""
+    model.eval()
+    device = next(model.parameters()).device
+    lines = lines_of(ids)
+    for indices in batches_in_order(lines.lengths, BATCH_SIZE, BATCH_TOKENS):
+        batch = lines.batch(indices).to(device)
+        mask, rows = batch.tokens.mask, batch.tokens.rows
+        states, _ = model.read_on(batch.words.word_ids[rows] - FIRST_ROW, None)
+        yield -model.log_prob_of(states[mask], batch.target("units")[mask]).cpu()
+
+
+def units_of(vocabulary: Vocabulary) -> Units:
+    """The units of a language model."""
+    units = vocabulary.units.units if vocabulary.units else WordUnits("blanks")
+    # Where a model of characters has seen tabs in plain text, the units are the same either way.
+    return PairUnits(units) if DELIMITER in vocabulary.words else units

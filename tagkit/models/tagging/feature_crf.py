@@ -1,0 +1,159 @@
+"""The CRF of word features of a tagger: made as the configuration says, fitted, and read."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.config import Config, fixed
+from tagkit.errors import BundleError
+from tagkit.features.crf_features import (
+    cluster_keys,
+    feature_groups,
+    feature_keys,
+    feature_values,
+)
+from tagkit.features.encoding import Encoded
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.calibration import TAGS
+from tagkit.models.base.model import Model
+from tagkit.models.base.task_records import FitCorpus, SentenceBatch
+from tagkit.models.tagging.tag_sharing import label_sharing
+from tagkit.nn.crf.chain import Chain
+from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
+from tagkit.nn.heads.feature_crf_blocks import Examples, Features
+from tagkit.nn.heads.feature_crf_fit import fit
+from tagkit.text.records import Sentence
+
+# Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.
+_TIMES_LARGER = 5
+
+
+def build_feature_crf(config: Config, vocabulary: Vocabulary) -> FeatureCrf | None:
+    """The CRF that the configuration asks for, without weights; None where it does not."""
+    weights = config.head.feature_crf
+    if not isinstance(weights, int) or not weights:
+        return None
+    dim = config.embeddings.word_dim if vocabulary.vector_words else 0
+    fine = fixed(config.head.vector_clusters) if dim else 0
+    clusters = (math.ceil(fine / _TIMES_LARGER), fine) if fine else ()
+    return FeatureCrf(weights=weights, tags=len(vocabulary.tags), dim=dim, clusters=clusters)
+
+
+def check_feature_crf(crf: FeatureCrf | None, path: Path) -> None:
+    """Raise unless weights that were read can be used.
+
+    Args:
+        crf: of the model that was read.
+        path: of the file, for messages.
+
+    Raises:
+        BundleError: its tables are not what `fit` makes.
+    """
+    if crf is not None and not crf.is_valid():
+        last = len(crf.transitions) - 1
+        raise BundleError(
+            f"{path}: feature_crf: expected ascending keys, tags from 0 to {last} and a share from "
+            "0 to below 1; train the model again"
+        )
+
+
+def fit_feature_crf(
+    crf: FeatureCrf, model: Model, corpus: FitCorpus, tag_weights: Tensor | None
+) -> None:
+    """Fit the CRF to the training corpus.
+
+    Args:
+        crf: of the model.
+        model: with its pretrained vectors.
+        corpus: in the training scheme.
+        tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
+    """
+    sentences, encoded = corpus.sentences, corpus.encoded
+    assert isinstance(encoded, Encoded)  # as `TagTask.encode` gives it
+    # Where tags share scores in the network's head: spans of a small corpus.
+    is_shared = model.heads_by_name()[TAGS].sharing is not None
+    sharing = label_sharing(corpus.vocabulary.tags) if is_shared else None
+    vectors = _vectors(crf, model, sentences, corpus.vocabulary)
+    lengths = np.array([len(sentence) for sentence in sentences])
+    if crf.clusters is not None:
+        crf.clusters.find(model.embed.words.vectors)
+    examples = Examples(
+        features=[
+            *_features(sentences, few_spans=is_shared),
+            *_cluster_features(crf, vectors, lengths),
+        ],
+        vectors=vectors.double().cpu().numpy(),
+        tags=encoded.targets["tags"].values,
+        lengths=lengths,
+        weights=encoded.weights,
+    )
+    fit(crf, examples, tag_weights, corpus.max_seconds, corpus.on_pass, sharing)
+
+
+def _features(sentences: Sequence[Sentence], *, few_spans: bool) -> list[Features]:
+    """Of all tokens, one sentence after another; `few_spans`: with `feature_values`."""
+    first = feature_keys(sentences[0])
+    keys = np.empty((sum(map(len, sentences)), first.shape[1]), np.int64)
+    end = 0
+    for sentence in sentences:
+        start, end = end, end + len(sentence)
+        keys[start:end] = feature_keys(sentence)
+    values = feature_values(keys.shape[1]) if few_spans else np.ones(keys.shape[1])
+    return [Features.of(keys[:, one], values[one]) for one in feature_groups(keys.shape[1])]
+
+
+def _cluster_features(crf: FeatureCrf, vectors: Tensor, lengths: Ids) -> list[Features]:
+    """Clusters of the words of all tokens and of their neighbours; of a border that of no vector.
+
+    Args:
+        crf: whose clusters these are.
+        vectors: (tokens, dim).
+        lengths: (sentences,) number of tokens in each.
+    """
+    if crf.clusters is None:
+        return []
+    # (tokens, 3, kinds), and the same of a border; the second is read by the token after, and the
+    # third by the token before.
+    keys = cluster_keys(crf.clusters.numbers(vectors))
+    border = cluster_keys(crf.clusters.numbers(vectors.new_zeros(1, vectors.shape[1])))[0]
+    ends = np.cumsum(lengths)
+    before, after = np.roll(keys[:, 1], 1, axis=0), np.roll(keys[:, 2], -1, axis=0)
+    before[ends - lengths], after[ends - 1] = border[1], border[2]
+    return [Features.of(each) for each in (keys[:, 0], before, after)]
+
+
+@torch.no_grad()
+def feature_chain(crf: FeatureCrf | None, batch: SentenceBatch) -> Chain | None:
+    """The scores of all paths of the batch's sentences; None where they would count nothing."""
+    emissions = feature_emissions(crf, batch)
+    if emissions is None:
+        return None
+    assert crf is not None
+    return crf.chain(emissions, batch.tokens.mask)
+
+
+@torch.no_grad()
+def feature_emissions(crf: FeatureCrf | None, batch: SentenceBatch) -> Tensor | None:
+    """(batch, time, tags) the scores of tags at the batch's tokens, likewise."""
+    if crf is None or not float(crf.share):
+        return None
+    if batch.feature_emissions is not None:
+        return batch.feature_emissions
+    assert batch.feature_rows is not None
+    return batch.feature_rows.emissions(crf, batch.tokens, batch.sentences)
+
+
+def _vectors(
+    crf: FeatureCrf, model: Model, sentences: Sequence[Sentence], vocabulary: Vocabulary
+) -> Tensor:
+    """(tokens, dim) pretrained vectors; dim is 0 where the CRF reads none."""
+    words = [word for sentence in sentences for word in sentence.words]
+    if not crf.reads_vectors:
+        return crf.vector_weights.new_zeros(len(words), 0)
+    vectors = model.embed.words.vectors
+    rows = np.fromiter(map(vocabulary.vector_row, words), np.int64, len(words))
+    return vectors[torch.from_numpy(rows).to(vectors.device)]

@@ -1,0 +1,107 @@
+"""Saved configurations and vocabularies that belong together, and those that do not.
+
+What a folder with such parts answers is in test_altered_bundles.py.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vocabularies import NO_FEATURES, VOCABULARY
+
+from tagkit.config import Config, load_config
+from tagkit.errors import BundleError
+from tagkit.models.base.agreement import (
+    check_affixes,
+    check_classes,
+    check_features,
+    check_no_classes,
+    check_no_tags,
+    check_tags,
+)
+from tagkit.text.records import Span
+from tagkit.text.schemes import OUTSIDE, from_spans
+
+SETTINGS, WORDS = Path("config.toml"), Path("vocabulary.json")
+LABELS = ("", "X", "a-b", "B")
+
+spans = st.lists(st.tuples(st.sampled_from(LABELS), st.integers(1, 4)), max_size=5)
+
+
+def config(*options: str) -> Config:
+    return load_config(overrides=["data.scheme=iob2", *options])
+
+
+@given(spans, st.sampled_from(["iob2", "iobes", "bilou"]))
+def test_tags_of_any_spans_agree_with_their_scheme(
+    found: list[tuple[str, int]], scheme: str
+) -> None:
+    tags = {OUTSIDE}
+    for label, length in found:
+        tags |= set(from_spans([Span(0, length, label)], length, scheme))
+    check_tags(config(f"data.train_scheme={scheme}"), tuple(sorted(tags)), SETTINGS, WORDS)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "problem"),
+    [
+        ("iobes", ("O", "B-X"), "expected 'E-X' beside 'B-X', as in the scheme iobes"),
+        ("iobes", ("O", "E"), "expected 'B' beside 'E', as in the scheme iobes"),
+        ("bilou", ("O", "B-X", "L-Y"), "expected 'L-X' beside 'B-X', as in the scheme bilou"),
+        ("iob2", ("O", "I-X", "B-Y"), "expected 'B-X' beside 'I-X', as in the scheme iob2"),
+        ("iob2", ("B-X",), "expected the tag O, as in every iob2, found none"),
+        ("iob2", ("O", "S-X"), "expected tags of the scheme iob2, which the model learns"),
+        ("iob2", (), "expected tags, as task = 'tag', found none"),
+    ],
+)
+def test_tags_that_no_spans_of_the_scheme_have_are_refused(
+    scheme: str, tags: tuple[str, ...], problem: str
+) -> None:
+    with pytest.raises(BundleError, match=f"^vocabulary.json: {problem}"):
+        check_tags(config(f"data.train_scheme={scheme}"), tags, SETTINGS, WORDS)
+
+
+def test_weights_may_be_given_for_types_and_for_o() -> None:
+    weighted = config("head.label_weights={X = 2.0, O = 0.5}", "data.train_scheme=iob2")
+    check_tags(weighted, ("O", "B-X"), SETTINGS, WORDS)
+    problem = r"^config.toml: head.label_weights names the label 'X', which is not in the vocab"
+    with pytest.raises(BundleError, match=problem):
+        check_tags(weighted, ("O", "B-Y"), SETTINGS, WORDS)
+
+
+def test_only_a_classifier_that_started_with_another_model_may_have_tags() -> None:
+    check_no_tags(config("task=classify", "train.init_from=models/old"), VOCABULARY, WORDS)
+    with pytest.raises(BundleError, match="expected no tags, as task = 'classify', found some"):
+        check_no_tags(config("task=classify"), VOCABULARY, WORDS)
+
+
+def test_what_follows_from_the_texts_is_decided_in_a_saved_configuration() -> None:
+    check_no_classes(config(), VOCABULARY, WORDS)
+    single = ("task=classify", "head.multi_label=no")
+    check_classes(config(*single, "head.pooling=max"), ("a",), SETTINGS, WORDS)
+    with pytest.raises(BundleError, match=r"head.multi_label = 'auto': expected 'yes' or 'no'"):
+        check_classes(config("task=classify"), ("a",), SETTINGS, WORDS)
+    with pytest.raises(BundleError, match=r"head.pooling = 'auto': expected a way to pool states"):
+        check_classes(config(*single), ("a",), SETTINGS, WORDS)
+
+
+def test_every_feature_column_has_values() -> None:
+    check_features(config(), NO_FEATURES, WORDS)
+    with pytest.raises(BundleError, match=r"expected values of 0 feature columns, .* found 1$"):
+        check_features(config(), VOCABULARY, WORDS)
+
+
+def test_affixes_have_an_embedding() -> None:
+    some = replace(VOCABULARY, affixes=("-s",))
+    check_affixes(config("embeddings.affix_dim=9"), some, SETTINGS)
+    for dim, shown in (("0", "0"), ("auto", "'auto'")):
+        options = config(f"embeddings.affix_dim={dim}")
+        check_affixes(options, VOCABULARY, SETTINGS)
+        with pytest.raises(BundleError) as caught:
+            check_affixes(options, some, SETTINGS)
+        assert str(caught.value) == (
+            f"config.toml: embeddings.affix_dim = {shown}: expected a number above 0, as the "
+            "vocabulary holds affixes"
+        )

@@ -1,0 +1,61 @@
+"""A calibration in the metadata of a model: read back, and refused where it is damaged."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tagkit.errors import BundleError
+from tagkit.models.base.calibration import (
+    KEY,
+    ModelCalibration,
+    read_calibration,
+    set_temperatures,
+)
+from tagkit.models.base.model import Model
+
+
+def heads(*names: str) -> Model:
+    found = {name: SimpleNamespace(temperature=1.0) for name in names}
+    return cast(Model, SimpleNamespace(heads_by_name=lambda: found))
+
+
+def read(calibration: Any) -> ModelCalibration | None:
+    return read_calibration({KEY: calibration}, heads("tags"), Path("m/metadata.json"))
+
+
+def test_what_was_stored_is_read_back() -> None:
+    stored = ModelCalibration({"tags": 2.0}, {"file": "dev.conll", "sentences": 3})
+    assert read(stored.to_dict()) == stored
+
+
+def test_a_model_of_an_earlier_version_has_none() -> None:
+    assert read_calibration({}, heads("tags"), Path("m/metadata.json")) is None
+
+
+def test_temperatures_are_set_by_the_names_of_heads() -> None:
+    model = heads("tags", "classes")
+    set_temperatures(model, {"classes": 1.5})
+    found = {name: head.temperature for name, head in model.heads_by_name().items()}
+    assert found == {"tags": 1.0, "classes": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("calibration", "problem"),
+    [
+        ([], "expected temperatures and fitted_on in calibration, found []"),
+        ({"temperatures": {}}, 'in calibration, found {"temperatures": {}}'),
+        ({"temperatures": {"tags": 0}, "fitted_on": {}},
+         "expected a temperature from 0.01 to 100 of 'tags', found 0"),
+        ({"temperatures": {"tags": True}, "fitted_on": {}}, "of 'tags', found true"),
+        ({"temperatures": {"tags": "2"}, "fitted_on": {}}, """of 'tags', found "2\""""),
+        ({"temperatures": {"classes": 2}, "fitted_on": {}},
+         "calibration has a temperature of 'classes'; the model has tags"),
+    ],
+)  # fmt: skip
+def test_damaged_metadata_are_refused(calibration: Any, problem: str) -> None:
+    with pytest.raises(BundleError) as refused:
+        read(calibration)
+    assert str(refused.value).startswith("m/metadata.json: damaged: ")
+    assert problem in str(refused.value)

@@ -1,0 +1,63 @@
+"""What the console and `info` say of a model."""
+
+import pytest
+
+from tagkit.config import load_config
+from tagkit.models.base.description import Description
+from tagkit.models.task_table import task_of
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            ["task=tag", "data.scheme=iob2"],
+            Description("BiLSTM", ("CRF",), "sentence", "F1", {}, True),
+        ),
+        (
+            ["task=tag", "data.scheme=labels", "head.kind=softmax", "encoder.layers=2"],
+            Description("2-layer BiLSTM", ("softmax",), "sentence", "acc.", {}, True),
+        ),
+        (
+            ["task=classify", "head.multi_label=no", "encoder.cell=gru", "head.pooling=max"],
+            Description("BiGRU", ("max pooling",), "text", "acc.", {}, False),
+        ),
+        (
+            ["task=classify", "head.multi_label=yes", "encoder.cell=elman",
+             "encoder.bidirectional=false", "head.pooling=mean"],
+            Description("Elman RNN", ("mean pooling",), "text", "F1", {}, False),
+        ),
+        (
+            ["task=tag", "data.scheme=iob2", "encoder.cell=leaky", "encoder.layers=2"],
+            Description("2-layer bidirectional leaky RNN", ("CRF",), "sentence", "F1", {}, True),
+        ),
+        (
+            ["task=tag", "data.scheme=iob2", "encoder.cell=transformer", "encoder.layers=3"],
+            Description(
+                "3-layer bidirectional transformer", ("CRF",), "sentence", "F1", {}, True
+            ),
+        ),
+        (
+            ["task=classify", "head.multi_label=no", "encoder.cell=transformer",
+             "encoder.bidirectional=false", "head.pooling=last"],
+            Description("causal transformer", ("last pooling",), "text", "acc.", {}, False),
+        ),
+        (
+            ["task=tag", "data.scheme=iob2", "encoder.layers=4", "encoder.connection=highway",
+             "encoder.output_layers=[100]"],
+            Description("4-layer highway BiLSTM and MLP", ("CRF",), "sentence", "F1", {}, True),
+        ),
+        (
+            ["task=both", "data.scheme=iob2", "head.multi_label=no", "head.pooling=mean"],
+            Description("BiLSTM", ("CRF", "mean pooling"), "sentence", "mean", {}, True),
+        ),
+    ],
+)  # fmt: skip
+def test_a_configuration_is_described(options: list[str], expected: Description) -> None:
+    config = load_config(overrides=options)
+    assert task_of(config).describe(config) == expected
+
+
+def test_the_architecture_names_encoder_and_heads() -> None:
+    both = Description("BiGRU", ("CRF", "mean pooling"), "sentence", "mean", {}, True)
+    assert both.architecture == "BiGRU with CRF and mean pooling"

@@ -1,0 +1,159 @@
+"""Device selection."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from cell_options import CELL_OPTIONS
+from torch import nn
+
+from tagkit.errors import DeviceError
+from tagkit.models.base import device as module
+from tagkit.models.base.device import choose_device, choose_workers, set_threads
+from tagkit.nn.recurrent_layer import RecurrentLayer
+
+
+@pytest.fixture
+def threads() -> Iterator[int]:
+    before = torch.get_num_threads()
+    yield before
+    torch.set_num_threads(before)
+
+
+def gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.setattr(module, "check_computes", lambda device: None)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        ("auto", 0, "cpu"),
+        ("auto", 1, "cuda"),
+        ("cpu", 1, "cpu"),
+        ("cuda", 1, "cuda"),
+        ("cuda:1", 2, "cuda:1"),
+    ],
+)
+def test_auto_is_the_gpu_if_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, count: int, expected: str
+) -> None:
+    gpus(monkeypatch, count)
+    assert choose_device(name) == torch.device(expected)
+
+
+def test_on_a_gpu_recurrent_products_have_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus(monkeypatch, 1)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    choose_device("cpu")
+    assert torch.backends.cudnn.allow_tf32
+    choose_device("auto")
+    assert not torch.backends.cudnn.allow_tf32
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "problem"),
+    [
+        ("cuda", 0, "device cuda: there is no GPU that torch can use; use cpu or auto"),
+        ("cuda:1", 1, "device cuda:1: expected cuda:0"),
+        ("cuda:4", 3, "device cuda:4: expected cuda:0 to cuda:2"),
+        ("mps", 1, "device 'mps': expected "),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch, name: str, count: int, problem: str
+) -> None:
+    gpus(monkeypatch, count)
+    with pytest.raises(DeviceError, match=f"^{problem}") as refused:
+        choose_device(name)
+    assert "cuda:1" not in str(refused.value).removeprefix("device cuda:1")
+
+
+def test_a_gpu_for_which_torch_has_no_kernels_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check = module.check_computes
+    gpus(monkeypatch, 1)
+    monkeypatch.setattr(module, "check_computes", check)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("CUDA error: no kernel image is available\nCompile with ...")
+
+    monkeypatch.setattr(torch, "zeros", fail)
+    for name in ("auto", "cuda"):
+        with pytest.raises(DeviceError) as refused:
+            choose_device(name)
+        assert str(refused.value) == (
+            "device cuda: torch cannot compute on this GPU (CUDA error: no kernel image is "
+            "available); use cpu"
+        )
+    assert choose_device("cpu").type == "cpu"
+
+
+@pytest.mark.cuda
+def test_a_gpu_that_computes_is_taken() -> None:
+    assert choose_device("auto") == torch.device("cuda")
+
+
+def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> None:
+    assert (set_threads(3), torch.get_num_threads()) == (3, 3)
+    assert (set_threads(None), torch.get_num_threads()) == (1, 1)
+    assert set_threads(0) == torch.get_num_threads() >= 1
+    two: Any = np.int64(2)
+    assert (type(set_threads(two)), torch.get_num_threads()) == (int, 2)
+    set_threads(None)
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True, "2"])
+def test_what_is_no_number_of_threads_is_refused(count: Any) -> None:
+    before = torch.get_num_threads()
+    with pytest.raises(DeviceError, match="threads: expected 1 or more, or 0 for all cores, found"):
+        set_threads(count)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "processes", "expected"),
+    [(1, 1, 1, 1), (2, 1, 1, 2), (8, 1, 1, 2), (2, 2, 1, 1), (3, 2, 1, 1), (4, 2, 1, 2),
+     (2, 1, 2, 1), (4, 1, 2, 2)],
+)  # fmt: skip
+def test_there_are_two_workers_where_each_has_cores_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, cores: int, threads: int, processes: int, expected: int
+) -> None:
+    monkeypatch.setattr("tagkit.models.base.device.default_threads", lambda: cores)
+    both, one = _layers(bidirectional=True), _layers(bidirectional=False)
+    assert choose_workers("auto", threads, processes, both) == expected
+    assert [choose_workers(count, threads, processes, both) for count in (1, 2)] == [1, 2]
+    # Nothing is left for a second one.
+    assert [choose_workers(count, threads, processes, one) for count in ("auto", 1, 2)] == [1, 1, 1]
+
+
+def _layers(*, bidirectional: bool) -> nn.Module:
+    layer = RecurrentLayer(
+        cell="gru", options=CELL_OPTIONS, inputs=2, hidden=2, bidirectional=bidirectional,
+        merge="concat", segment=0,
+    )  # fmt: skip
+    return nn.Sequential(nn.Linear(2, 2), layer)
+
+
+@pytest.mark.parametrize("count", [1025, 10**20])
+def test_more_threads_than_a_system_has_are_refused(count: int) -> None:
+    with pytest.raises(DeviceError, match="threads: expected at most 1,024, found 10"):
+        set_threads(count)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_numbers_that_are_not_of_32_bits_by_default_are_refused(dtype: torch.dtype) -> None:
+    torch.set_default_dtype(dtype)
+    try:
+        with pytest.raises(DeviceError) as caught:
+            choose_device("cpu")
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert str(caught.value) == (
+        f"torch's default type of numbers is {dtype}, and models have float32: call "
+        "torch.set_default_dtype(torch.float32) first"
+    )

@@ -1,0 +1,28 @@
+"""Folders of runs with several seeds."""
+
+from pathlib import Path
+
+import pytest
+
+from tagkit.errors import BundleError
+from tagkit.models.base.seed_folders import SUMMARY, seed_models
+
+
+def test_a_run_of_several_seeds_has_a_model_for_each_and_any_other_folder_is_itself(
+    tmp_path: Path,
+) -> None:
+    assert seed_models(tmp_path) == [tmp_path]
+    assert seed_models(tmp_path / "nothing") == [tmp_path / "nothing"]
+    (tmp_path / SUMMARY).write_text('[{"seed": 12, "dev": 0.5}, {"seed": 3}]')
+    assert seed_models(tmp_path) == [tmp_path / "seed-12", tmp_path / "seed-3"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[", "[]", "{}", "3", '["a"]', '[{"seed": "../x"}]', '[{"seed": null}]', "\xff"]
+)
+def test_a_table_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / SUMMARY).write_bytes(content.encode("latin-1"))
+    expected = "expected the scores of several seeds, as training writes them, found something else"
+    with pytest.raises(BundleError) as caught:
+        seed_models(tmp_path)
+    assert str(caught.value) == f"{tmp_path / SUMMARY}: {expected}"

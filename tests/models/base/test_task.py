@@ -1,0 +1,20 @@
+"""Laws of every row of `TASKS`: what its properties promise, it has."""
+
+import pytest
+
+from tagkit.models.base.task import Task
+from tagkit.models.task_table import TASKS
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_that_reads_windows_joins_them(name: str) -> None:
+    # Prediction calls `join` for texts of several windows alone; a whole text is never cut.
+    task = TASKS[name]
+    assert task.is_whole or type(task).join is not Task.join
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_that_gives_tags_has_its_best_sequences_of_them(name: str) -> None:
+    # `Predictor.n_best` refuses the others before it asks them.
+    task = TASKS[name]
+    assert (type(task).n_best is not Task.n_best) == task.gives.tags

@@ -1,0 +1,274 @@
+"""Language models as readers: which state each word has."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from language_parts import DIRECTIONS, UNITS, reader_of
+
+from tagkit.features.contextual import States, UnitRows, padded_states
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.bundle import contextual
+from tagkit.models.bundle.contextual import ContextualReader, LanguageReader
+from tagkit.models.language.language_network import Carried, LanguageModel
+from tagkit.models.language.text_scoring import units_of
+from tagkit.text.pairs import DELIMITER
+from tagkit.text.records import Sentence
+from tagkit.text.units import END
+from tagkit.training.setup.contextual import CorpusUnits, TrainedReader
+
+CPU = torch.device("cpu")
+WORDS = (
+    ("the", "cat", "sat"),
+    ("mat",),
+    ("a", "café", "日本", "sat", "on", "🙂", "the", "mat", ",", "unseen"),
+    ("the", "cat") * 30,  # longer than what is read at a time
+)
+
+
+def sentences(words: tuple[tuple[str, ...], ...] = WORDS) -> list[Sentence]:
+    return [Sentence(each) for each in words]
+
+
+@torch.no_grad()
+def last_state(model: LanguageModel, vocabulary: Vocabulary, units: list[str]) -> States:
+    """The state after the end of a line and these units, read one by one."""
+    numbers = {unit: number for number, unit in enumerate(vocabulary.words, 1)}
+    states, carried = model.read_on(torch.tensor([[numbers[END]]]), None)
+    for unit in units:
+        states, carried = model.read_on(torch.tensor([[numbers.get(unit, 0)]]), carried)
+    return states[0, 0].numpy()
+
+
+def text_up_to(unit: str, direction: str, words: tuple[str, ...], place: int) -> str:
+    """What a model has read when it comes to the state of a word, as the definition has it."""
+    if direction == "forward":
+        return " ".join(words[: place + 1]) + (" " if unit == "character" else "")
+    # A byte pair holds the blank before it; of characters the blank is read last.
+    begins = place == 0 and unit != "character"
+    return ("" if begins else " ") + " ".join(words[place:])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_state_of_each_word_is_that_of_reading_up_to_it_unit_by_unit(
+    unit: str, direction: str
+) -> None:
+    _, reader, model, vocabulary = reader_of(unit, direction)
+    for sentence, states in zip(sentences(), reader.read(sentences(), CPU), strict=True):
+        assert states.shape == (len(sentence), 7)
+        for place in {0, 1, len(sentence) // 2, len(sentence) - 1} & {*range(len(sentence))}:
+            text = text_up_to(unit, direction, sentence.words, place)
+            units = units_of(vocabulary).strings(text)
+            wanted = last_state(model, vocabulary, units[:: 1 if direction == "forward" else -1])
+            np.testing.assert_allclose(states[place], wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_sentence_has_the_same_states_alone_and_in_a_batch(unit: str, direction: str) -> None:
+    _, reader, _, _ = reader_of(unit, direction)
+    together = reader.read(sentences(), CPU)
+    for sentence, states in zip(sentences(), together, strict=True):
+        (alone,) = reader.read([sentence], CPU)
+        np.testing.assert_allclose(states, alone, rtol=0, atol=1e-6)
+
+
+def test_in_batches_of_one_shape_what_is_read_together_changes_no_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, reader, model, _ = reader_of("character", "forward", "encoder.hidden=64")
+    shapes, read_on = set(), model.read_on
+
+    def recorded(units: torch.Tensor, carried: Carried | None) -> tuple[torch.Tensor, Carried]:
+        shapes.add(tuple(units.shape))
+        return read_on(units, carried)
+
+    monkeypatch.setattr(model, "read_on", recorded)
+    dice = np.random.default_rng(1)
+    many = [
+        Sentence(tuple(dice.choice(["the", "cat", "mat", "café"], size=dice.integers(1, 12))))
+        for _ in range(70)
+    ]
+    together = reader.read(many, CPU, alike=True)
+    for part in ([3], [*range(40, 70)], [5, 69, 12]):
+        for number, states in zip(
+            part, reader.read([many[each] for each in part], CPU, alike=True), strict=True
+        ):
+            assert np.array_equal(states, together[number])
+    assert len(shapes) == 1  # other shapes may round in another way, on some machines
+
+
+def test_words_before_the_state_matter_and_words_after_it_do_not() -> None:
+    _, forward, _, _ = reader_of("character", "forward")
+    _, backward, _, _ = reader_of("character", "backward")
+    both = [Sentence(("the", "cat", "sat")), Sentence(("the", "cat", "on"))]
+    for reader, same, other in ((forward, 1, 2), (backward, 2, 1)):
+        first, second = reader.read(both, CPU)
+        if reader is forward:
+            assert np.allclose(first[: same + 1], second[: same + 1], atol=1e-6)
+        assert not np.allclose(first[other], second[other], atol=1e-3)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_word_without_a_unit_of_its_own_has_a_state(unit: str, direction: str) -> None:
+    _, reader, _, _ = reader_of(unit, direction)
+    odd = [Sentence((" ", "cat", "a b", "\u00a0", "\ud800x", "\u0301")), Sentence(("\u2003",))]
+    for sentence, states in zip(odd, reader.read(odd, CPU), strict=True):
+        assert states.shape == (len(sentence), 7)
+        assert np.isfinite(states).all()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_model_of_characters_that_has_seen_tabs_reads_the_same_blanks(direction: str) -> None:
+    part, plain, model, vocabulary = reader_of("character", direction)
+    names = [*vocabulary.words[1:], DELIMITER]
+    damaged = {**part.vocabulary, "words": [END, *names]}
+    tabs = LanguageReader(replace(part, vocabulary=damaged), model)
+    for sentence in sentences():
+        assert tabs.reading(sentence.words) == plain.reading(sentence.words)
+
+
+def test_a_model_that_is_where_it_reads_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    # torch takes its cells apart to move them, and another thread may be reading with them.
+    _, reader, _, _ = reader_of()
+    expected = reader.read(sentences(), CPU)
+    monkeypatch.setattr(LanguageModel, "to", None)
+    for one, other in zip(reader.read(sentences(), CPU), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_of_several_models_the_states_are_side_by_side() -> None:
+    found = [reader_of("character", "forward"), reader_of("word", "backward", seed=2)]
+    reader = ContextualReader([each[0] for each in found], [each[1] for each in found])
+    for states, one, other in zip(
+        reader.read(sentences(), CPU),
+        *(each[1].read(sentences(), CPU) for each in found),
+        strict=True,
+    ):
+        assert np.array_equal(states, np.concatenate([one, other], 1))
+
+
+def test_weights_go_back_to_the_models_that_they_came_from() -> None:
+    found = [reader_of("character", "forward"), reader_of("word", "backward", seed=2)]
+    others = [reader_of("character", "forward", seed=3), reader_of("word", "backward", seed=4)]
+    reader, other = (
+        ContextualReader([each[0] for each in some], [each[1] for each in some])
+        for some in (found, others)
+    )
+    assert reader.weights == sum(
+        weights.numel() for each in found for weights in each[2].parameters()
+    )
+    before = other.read(sentences(), CPU)
+    other.set_tensors({"head.weight": torch.zeros(1), **reader.tensors()})
+    for states, old, new in zip(
+        reader.read(sentences(), CPU), before, other.read(sentences(), CPU), strict=True
+    ):
+        assert np.array_equal(states, new)
+        assert not np.allclose(states, old)
+
+
+def test_only_a_reader_that_is_trained_has_parameters_and_not_those_of_the_softmax() -> None:
+    part, reader, model, _ = reader_of()
+    assert not model.training
+    assert not isinstance(ContextualReader([part], [reader]), torch.nn.Module)
+    trained = TrainedReader([part], [reader])
+    softmax = {f"0.{name}" for name, _ in model.named_parameters() if name.startswith("head.")}
+    assert softmax
+    everything = {f"0.{name}" for name, _ in model.named_parameters()}
+    assert {name for name, _ in trained.named_parameters()} == everything - softmax
+    assert trained.tensors().keys() == {f"contextual.0.{name}" for name in model.state_dict()}
+
+
+def test_states_of_a_batch_are_zero_on_padding() -> None:
+    one, two = np.ones((1, 3), np.float32), np.full((2, 3), 2, np.float32)
+    padded = padded_states([one, two], 2)
+    assert padded.dtype == torch.float32
+    assert padded.tolist() == [[[1] * 3, [0] * 3], [[2] * 3, [2] * 3]]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_states_with_gradients_are_those_of_prediction(unit: str, direction: str) -> None:
+    _, reader, _, _ = reader_of(unit, direction)
+    rows, mask = rows_of(reader, sentences())
+    states = reader.states(rows, mask)
+    assert states.requires_grad
+    expected = padded_states(reader.read(sentences(), CPU), mask.shape[1])
+    torch.testing.assert_close(states.detach(), expected, rtol=0, atol=1e-5)
+    assert not states.detach()[~mask].any()
+
+
+def rows_of(reader: LanguageReader, read: list[Sentence]) -> tuple[UnitRows, torch.Tensor]:
+    """The sentences as a batch, and its mask."""
+    width = max(map(len, read))
+    (rows,) = CorpusUnits([reader], read).batch(range(len(read)), width).rows
+    return rows, torch.arange(width) < torch.tensor([[len(each)] for each in read])
+
+
+def test_what_stands_on_padding_reaches_neither_states_nor_gradients() -> None:
+    _, reader, model, _ = reader_of("character", "forward")
+    rows, mask = rows_of(reader, sentences())
+    ends = torch.tensor([len(reader.reading(each.words).units) for each in sentences()])
+    padding = torch.arange(rows.units.shape[1]) >= ends[:, None]
+    other = UnitRows(torch.where(padding, 3, rows.units), torch.where(mask, rows.places, 10**6))
+    found = []
+    for each in (rows, other):
+        model.zero_grad()
+        states = reader.states(each, mask)
+        (states * torch.linspace(-1, 1, states.numel()).view_as(states)).sum().backward()
+        gradients = [w.grad.clone() for w in model.parameters() if w.grad is not None]
+        found.append([states.detach(), *gradients])
+    for one, same in zip(*found, strict=True):
+        assert torch.equal(one, same)
+
+
+@pytest.mark.slow  # what computes gates again is imported, which takes a second
+@pytest.mark.parametrize("cell", ["lstm", "gru", "transformer"])
+def test_long_sentences_are_read_in_parts_with_the_same_states_and_gradients(
+    monkeypatch: pytest.MonkeyPatch, cell: str
+) -> None:
+    options = [f"encoder.cell={cell}", "encoder.layers=2"]
+    if cell == "transformer":
+        options += ["encoder.hidden=8", "encoder.heads=2", "embeddings.word_dim=8", "train.bptt=9"]
+    else:
+        options += ["train.bptt=0"]
+    _, reader, model, _ = reader_of("character", "backward", *options)
+    rows, mask = rows_of(reader, sentences())
+    found = []
+    for at_once in (10**6, 4 * 20):
+        monkeypatch.setattr(contextual, "_UNITS_WITH_GATES", at_once)
+        model.zero_grad()
+        states = reader.states(rows, mask)
+        (states * torch.linspace(-1, 1, states.numel()).view_as(states)).sum().backward()
+        gradients = [w.grad.clone() for w in model.parameters() if w.grad is not None]
+        assert len(gradients) >= 5
+        found.append([states.detach(), *gradients])
+    for whole, in_parts in zip(*found, strict=True):
+        torch.testing.assert_close(in_parts, whole, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_memory_holds_the_gates_of_one_part_however_long_a_sentence_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is saved for the backward pass: states at words, and of each part what it reads."""
+    _, reader, _, _ = reader_of("character", "forward", "encoder.hidden=64", "train.bptt=0")
+    monkeypatch.setattr(contextual, "_UNITS_WITH_GATES", 256)
+    saved = []
+    for words in (200, 800):
+        rows, mask = rows_of(reader, [Sentence(("cat", "the", "unseen") * words)])
+        kept: dict[int, int] = {}
+
+        def pack(tensor: torch.Tensor, kept: dict[int, int] = kept) -> torch.Tensor:
+            kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            states = reader.states(rows, mask)
+        # Fewer bytes for each unit than the four gates of one have.
+        saved.append(sum(kept.values()) / rows.units.numel())
+        states.sum().backward()
+    assert max(saved) < 4 * 64 * 4
