@@ -21,9 +21,9 @@ import torch
 
 from tagkit import __version__
 from tagkit.config import load_config
-from tagkit.evaluation.class_report import JointReport
-from tagkit.evaluation.column_report import ColumnsReport
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.class_report import JointReport
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.report import Report
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.trainer import train
 

@@ -30,7 +30,7 @@ from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split
 from tagkit.corpus.weights import write_weights
-from tagkit.evaluation.doubts import Audit, Doubt
+from tagkit.evaluation.analysis.doubts import Audit, Doubt
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import Stretch, from_spans, stretches
 from tagkit.training.several.audit import AuditListener

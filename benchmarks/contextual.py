@@ -30,7 +30,7 @@ from corpora import DATA, VECTORS
 from grid import Done, Run, run_all
 
 from tagkit.config import load_config
-from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.reports.language_report import LanguageReport
 from tagkit.text.tokenizer import tokenize
 from tagkit.training.trainer import train
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from corpora import CORPORA, DATA, SIZES, Parts, first, has_size, read_parts
 
-from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.evaluation.reports.tag_report import make_tag_report
 from tagkit.text.records import Sentence
 
 TAGGING = [name for name, corpus in CORPORA.items() if corpus.task == "tag"]

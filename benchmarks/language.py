@@ -38,7 +38,7 @@ from recurrent_results import read_rows
 from sizes import parse_setting
 
 from tagkit.config import Config, load_config
-from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.reports.language_report import LanguageReport
 from tagkit.models.language.text_scoring import ids_of
 from tagkit.models.task_table import task_of
 from tagkit.training.trainer import train

@@ -18,7 +18,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       models/tagging/tag_decoding.py     -> tags in IOB2 again; Span(0, 1, "ORG")
       inference/write/render.py, corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags
-      evaluation/tag_report.py   -> precision, recall, F1
+      evaluation/reports/tag_report.py   -> precision, recall, F1
 
 What depends on the task ("tag", "classify", "both", "language-model") is behind the interface in
 models/base/task.py, and a classifier has nn/heads/classification.py in place of a tagger's head.
@@ -70,7 +70,7 @@ _PUBLIC = {
     "Alternative": "tagkit.text.records",
     "TagSet": "tagkit.inference.predict.prediction_sets",
     "TextSets": "tagkit.inference.predict.prediction_sets",
-    "SetReport": "tagkit.evaluation.conformal",
+    "SetReport": "tagkit.evaluation.scores.conformal",
     "GenerationOptions": "tagkit.inference.generate.generation_options",
     "Generated": "tagkit.inference.generate.generation",
     "LineScore": "tagkit.inference.generate.line_scores",
@@ -79,19 +79,19 @@ _PUBLIC = {
     "Epoch": "tagkit.training.events.callbacks",
     "Finding": "tagkit.training.events.finding",
     "Listener": "tagkit.training.events.callbacks",
-    "Report": "tagkit.evaluation.report",
-    "TagReport": "tagkit.evaluation.tag_report",
-    "ClassReport": "tagkit.evaluation.class_report",
-    "JointReport": "tagkit.evaluation.class_report",
-    "Score": "tagkit.evaluation.scores",
-    "Analysis": "tagkit.evaluation.analysis",
-    "Systems": "tagkit.evaluation.systems",
-    "System": "tagkit.evaluation.systems",
+    "Report": "tagkit.evaluation.reports.report",
+    "TagReport": "tagkit.evaluation.reports.tag_report",
+    "ClassReport": "tagkit.evaluation.reports.class_report",
+    "JointReport": "tagkit.evaluation.reports.class_report",
+    "Score": "tagkit.evaluation.scores.scores",
+    "Analysis": "tagkit.evaluation.analysis.analysis",
+    "Systems": "tagkit.evaluation.compare.systems",
+    "System": "tagkit.evaluation.compare.systems",
     "Calibrated": "tagkit.inference.score.calibrate",
-    "Audit": "tagkit.evaluation.doubts",
-    "Doubt": "tagkit.evaluation.doubts",
+    "Audit": "tagkit.evaluation.analysis.doubts",
+    "Doubt": "tagkit.evaluation.analysis.doubts",
     "CheckReport": "tagkit.corpus.lint.findings",
-    "LearningCurve": "tagkit.evaluation.learning_curve",
+    "LearningCurve": "tagkit.evaluation.analysis.learning_curve",
     "Tuned": "tagkit.training.folder.trials",
     "Trial": "tagkit.training.folder.trials",
     "TagkitError": "tagkit.errors",
@@ -128,18 +128,18 @@ if TYPE_CHECKING:
         TrainingError as TrainingError,
         VectorsError as VectorsError,
     )
-    from tagkit.evaluation.analysis import Analysis as Analysis
-    from tagkit.evaluation.class_report import (
+    from tagkit.evaluation.analysis.analysis import Analysis as Analysis
+    from tagkit.evaluation.reports.class_report import (
         ClassReport as ClassReport,
         JointReport as JointReport,
     )
-    from tagkit.evaluation.conformal import SetReport as SetReport
-    from tagkit.evaluation.doubts import Audit as Audit, Doubt as Doubt
-    from tagkit.evaluation.learning_curve import LearningCurve as LearningCurve
-    from tagkit.evaluation.report import Report as Report
-    from tagkit.evaluation.scores import Score as Score
-    from tagkit.evaluation.systems import System as System, Systems as Systems
-    from tagkit.evaluation.tag_report import TagReport as TagReport
+    from tagkit.evaluation.scores.conformal import SetReport as SetReport
+    from tagkit.evaluation.analysis.doubts import Audit as Audit, Doubt as Doubt
+    from tagkit.evaluation.analysis.learning_curve import LearningCurve as LearningCurve
+    from tagkit.evaluation.reports.report import Report as Report
+    from tagkit.evaluation.scores.scores import Score as Score
+    from tagkit.evaluation.compare.systems import System as System, Systems as Systems
+    from tagkit.evaluation.reports.tag_report import TagReport as TagReport
     from tagkit.inference.score.calibrate import Calibrated as Calibrated, calibrate as calibrate
     from tagkit.inference.score.evaluate import analyse as analyse, evaluate as evaluate
     from tagkit.inference.score.evaluate_sets import evaluate_sets as evaluate_sets

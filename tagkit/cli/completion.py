@@ -50,8 +50,8 @@ def complete_device(incomplete: str) -> list[str]:
 
 def complete_metric(incomplete: str) -> list[str]:
     """Metrics of any model; a label after `f1:` is the user's."""
-    from tagkit.evaluation.criterion import names_of
-    from tagkit.evaluation.metrics import Kind
+    from tagkit.evaluation.reports.criterion import names_of
+    from tagkit.evaluation.scores.metrics import Kind
 
     # Two kinds at once have the names with the prefix of classes, one kind those without.
     several = [names_of([kind]) for kind in Kind] + [names_of([Kind.SPANS, Kind.CLASS])]

@@ -8,7 +8,7 @@ from pathlib import Path
 from tagkit.cli.console import ProgressBar, StepColumn, note
 from tagkit.cli.messages import with_flags
 from tagkit.cli.terminal import DEFAULT_WIDTH
-from tagkit.evaluation.learning_curve import LEVEL, LearningCurve, Point
+from tagkit.evaluation.analysis.learning_curve import LEVEL, LearningCurve, Point
 from tagkit.training.events.callbacks import Step
 from tagkit.training.folder.curve_files import PICTURE
 from tagkit.training.folder.seed_scores import mean_and_deviation

@@ -12,10 +12,10 @@ from tagkit.text.json_text import to_json
 if TYPE_CHECKING:
     from tagkit.cli.report_page import ReportPage
     from tagkit.corpus.dataset import Split
-    from tagkit.evaluation.analysis import Analysis
-    from tagkit.evaluation.conformal import SetReport
-    from tagkit.evaluation.report import Report
-    from tagkit.evaluation.verify import Verification
+    from tagkit.evaluation.analysis.analysis import Analysis
+    from tagkit.evaluation.reports.report import Report
+    from tagkit.evaluation.reports.verify import Verification
+    from tagkit.evaluation.scores.conformal import SetReport
     from tagkit.inference.predict.predictor import Predictor
     from tagkit.inference.score.scoring import Scoring
 
@@ -103,7 +103,7 @@ def _sets(
 def _analysis(report: "Report", names: Sequence[str], seen: "Split | None") -> "Analysis | None":
     if not names:
         return None
-    from tagkit.evaluation.analysis import analyse
+    from tagkit.evaluation.analysis.analysis import analyse
     from tagkit.inference.predict.collection import without_collection
 
     with without_collection():
@@ -113,7 +113,7 @@ def _analysis(report: "Report", names: Sequence[str], seen: "Split | None") -> "
 def _verified(report: "Report", gold: str) -> "Verification":
     # seqeval brings scikit-learn, most of a second.
     from tagkit.corpus.formats.source import source_name
-    from tagkit.evaluation.verify import verify_report
+    from tagkit.evaluation.reports.verify import verify_report
 
     return verify_report(report, source_name(gold))
 
@@ -134,10 +134,10 @@ def show_report(
         return
     from tagkit.cli.messages import show_lines
     from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
-    from tagkit.evaluation.analysis_text import analysis_lines
-    from tagkit.evaluation.conformal_text import set_lines
-    from tagkit.evaluation.confusion_text import confusion_lines
-    from tagkit.evaluation.report_text import report_lines
+    from tagkit.evaluation.analysis.analysis_text import analysis_lines
+    from tagkit.evaluation.reports.conformal_text import set_lines
+    from tagkit.evaluation.reports.confusion_text import confusion_lines
+    from tagkit.evaluation.reports.report_text import report_lines
 
     width = width_of(sys.stdout)
     lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]

@@ -47,7 +47,7 @@ def show_systems(
     """
     from tagkit.cli.messages import show_lines
     from tagkit.cli.terminal import short_paths, width_of
-    from tagkit.evaluation.systems_text import systems_lines
+    from tagkit.evaluation.compare.systems_text import systems_lines
     from tagkit.inference.score.systems import compare_files_of_runs, compare_models
 
     if models:

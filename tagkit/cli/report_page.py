@@ -23,9 +23,9 @@ from tagkit.storage.places import (
 
 if TYPE_CHECKING:
     from tagkit.corpus.dataset import Split
-    from tagkit.evaluation.conformal import SetReport
-    from tagkit.evaluation.report import Report
-    from tagkit.evaluation.systems import Systems
+    from tagkit.evaluation.compare.systems import Systems
+    from tagkit.evaluation.reports.report import Report
+    from tagkit.evaluation.scores.conformal import SetReport
 
 
 class ReportPage:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tagkit.evaluation.criterion import AUTO
-from tagkit.evaluation.language_report import perplexity_text
-from tagkit.evaluation.report import StoredHeadline, stored_headlines
-from tagkit.evaluation.report_text import MAX_LABELS, label_cell
+from tagkit.evaluation.reports.criterion import AUTO
+from tagkit.evaluation.reports.language_report import perplexity_text
+from tagkit.evaluation.reports.report import StoredHeadline, stored_headlines
+from tagkit.evaluation.reports.report_text import MAX_LABELS, label_cell
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import listed, plural, plural_of, shown_name, visible
 

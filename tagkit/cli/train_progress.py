@@ -7,8 +7,8 @@ from pathlib import Path
 from tagkit.cli.console import ProgressBar, StepColumn, note
 from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
 from tagkit.cli.train_header import start_lines
-from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
-from tagkit.evaluation.report_text import label_cell, report_lines
+from tagkit.evaluation.reports.criterion import AUTO, LOSS, scaled, score_text
+from tagkit.evaluation.reports.report_text import label_cell, report_lines
 from tagkit.training.events.callbacks import Epoch, Listener, Step
 from tagkit.training.events.finding import Finding
 from tagkit.training.folder.seed_scores import label_spreads, mean_and_deviation

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tagkit.cli.console import ProgressBar, note
-from tagkit.evaluation.criterion import rank, score_text
+from tagkit.evaluation.reports.criterion import rank, score_text
 from tagkit.training.folder.trials import BEST_CONFIG, Trial, Tuned, TuneListener
 from tagkit.wording import as_path_argument, cells, padded, plural
 

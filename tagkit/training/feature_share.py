@@ -8,7 +8,7 @@ be better than the product by more than a margin.
 
 import math
 
-from tagkit.evaluation.criterion import Criterion, score_text
+from tagkit.evaluation.reports.criterion import Criterion, score_text
 from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.heads.feature_crf import SHARES

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tagkit.errors import Interrupted, TrainingError
-from tagkit.evaluation.criterion import rank
+from tagkit.evaluation.reports.criterion import rank
 from tagkit.features import Ids
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded

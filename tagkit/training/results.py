@@ -9,8 +9,8 @@ report.json            the same as JSON, by split
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tagkit.evaluation.confusion_text import confusion_lines
-from tagkit.evaluation.report_text import report_lines
+from tagkit.evaluation.reports.confusion_text import confusion_lines
+from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.predicted import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated

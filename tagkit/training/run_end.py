@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.errors import Interrupted
-from tagkit.evaluation.criterion import Criterion
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.criterion import Criterion
+from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE

@@ -47,7 +47,9 @@ def test_eval_shows_where_a_broken_scorer_differs_from_seqeval_and_ends_with_1(
 ) -> None:
     both = tmp_path / "both.conll"
     both.write_text("Ada\tB-PER\tB-PER\nin\tO\tO\nRome\tB-LOC\tB-LOC\n", encoding="utf-8")
-    monkeypatch.setattr("tagkit.evaluation.tag_report.stretches", lambda tags: [(0, 1, "PER")])
+    monkeypatch.setattr(
+        "tagkit.evaluation.reports.tag_report.stretches", lambda tags: [(0, 1, "PER")]
+    )
     ended = tagkit("eval", "--gold", both, "--verify")
     assert ended.code == 1
     assert "IOB2 spans, conlleval-compatible" in ended.out  # the report is shown all the same

@@ -10,9 +10,9 @@ from random_language_model import context_of
 
 from tagkit.cli.command_times import Measured
 from tagkit.cli.reports import info_lines, measured_lines
-from tagkit.evaluation.class_report import make_class_report
-from tagkit.evaluation.confusion_text import confusion_lines
-from tagkit.evaluation.report_text import report_lines
+from tagkit.evaluation.reports.class_report import make_class_report
+from tagkit.evaluation.reports.confusion_text import confusion_lines
+from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.inference.score.benchmark import Speed
 
 

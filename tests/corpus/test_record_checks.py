@@ -11,7 +11,7 @@ import tagkit
 from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError
-from tagkit.evaluation.labelled import labelled_records
+from tagkit.evaluation.scores.labelled import labelled_records
 from tagkit.text.records import (
     Document,
     Prediction,

@@ -14,8 +14,8 @@ from marks import mostly_slow
 import tagkit
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, DataError, FormatError
-from tagkit.evaluation.class_report import ClassReport, JointReport
-from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.compare.compare import compare_files
+from tagkit.evaluation.reports.class_report import ClassReport, JointReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import dev_scores, evaluate_split, score_model
 from tagkit.models.classifying.classifier import Classifier

@@ -17,8 +17,8 @@ from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.evaluation.metrics import METRICS
-from tagkit.evaluation.report_text import report_lines
+from tagkit.evaluation.reports.report_text import report_lines
+from tagkit.evaluation.scores.metrics import METRICS
 from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]

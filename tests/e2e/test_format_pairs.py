@@ -14,8 +14,8 @@ from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_document
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import DataError, FormatError
-from tagkit.evaluation.class_report import JointReport
-from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.compare.compare import compare_files
+from tagkit.evaluation.reports.class_report import JointReport
 from tagkit.text.records import Document, Sentence, TextSpan
 
 # One sentence in a line, and tokens that the tokenizer finds too.

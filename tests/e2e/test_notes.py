@@ -13,7 +13,7 @@ from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.splits import load_corpus
 from tagkit.errors import DataError
-from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.compare.compare import compare_files
 from tagkit.inference.score.score import score_model
 from tagkit.training.trainer import train
 

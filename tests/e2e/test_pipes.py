@@ -14,7 +14,7 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.source import open_bytes
 from tagkit.corpus.splits import load_corpus, read_split
 from tagkit.errors import DataError
-from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.compare.compare import compare_files
 
 PROGRAM = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
 TAGGED = "Ada\tB-PER\nleft\tO\n\nOslo\tB-LOC\nsleeps\tO\n\n"

@@ -19,8 +19,8 @@ from tagkit.corpus.formats.file_sets import write_folder
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split
-from tagkit.evaluation.class_report import make_class_report
-from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.evaluation.reports.class_report import make_class_report
+from tagkit.evaluation.reports.tag_report import make_tag_report
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import gold_split
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions

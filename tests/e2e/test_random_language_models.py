@@ -18,7 +18,7 @@ from tagkit.config import (
     load_config,
     with_options,
 )  # fmt: skip
-from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.reports.language_report import LanguageReport
 from tagkit.inference.generate.text_generator import load_language_model
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.evaluate import evaluate

@@ -1,13 +1,13 @@
 """Texts that would break a page if they could, and reports on them."""
 
 import tagkit
-from tagkit.evaluation.calibration import Bin, Calibration, Threshold
-from tagkit.evaluation.conformal import report_sets
-from tagkit.evaluation.doubts import Audit, Doubt
+from tagkit.evaluation.analysis.doubts import Audit, Doubt
+from tagkit.evaluation.analysis.learning_curve import Point, fit
+from tagkit.evaluation.compare.systems import compare_systems
 from tagkit.evaluation.html_report.page import Part, report_parts, whole_analysis
 from tagkit.evaluation.html_report.sets import Sets
-from tagkit.evaluation.learning_curve import Point, fit
-from tagkit.evaluation.systems import compare_systems
+from tagkit.evaluation.scores.calibration import Bin, Calibration, Threshold
+from tagkit.evaluation.scores.conformal import report_sets
 
 SCRIPT = "<script>window.broken=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.broken=2">'

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tagkit.config import DataConfig, load_config
-from tagkit.evaluation.compare import compare_files
-from tagkit.evaluation.tag_report import TagReport
+from tagkit.evaluation.compare.compare import compare_files
+from tagkit.evaluation.reports.tag_report import TagReport
 
 
 def write(folder: Path, name: str, text: str) -> str:

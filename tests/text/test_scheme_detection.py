@@ -16,7 +16,7 @@ from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError, FormatError
-from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.compare.compare import compare_files
 from tagkit.text.records import Sentence, Span
 from tagkit.text.scheme_detection import (
     Detection,

@@ -15,10 +15,10 @@ from tagkit.cli.main import app
 from tagkit.config import Config, DataConfig, with_options
 from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
 from tagkit.errors import BundleError, CheckpointError
-from tagkit.evaluation.column_report import ColumnsReport
-from tagkit.evaluation.compare import compare_files
-from tagkit.evaluation.report_text import report_lines
-from tagkit.evaluation.tag_report import TagReport
+from tagkit.evaluation.compare.compare import compare_files
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.report_text import report_lines
+from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.events.callbacks import Epoch, Listener

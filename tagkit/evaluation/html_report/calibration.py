@@ -2,8 +2,8 @@
 
 from markupsafe import Markup
 
-from tagkit.evaluation.calibration import Bin, Calibration
 from tagkit.evaluation.html_report.tables import cards, note, side_by_side
+from tagkit.evaluation.scores.calibration import Bin, Calibration
 from tagkit.html.chart import Axis, Chart
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, percent, share, table

@@ -2,9 +2,9 @@
 
 from markupsafe import Markup
 
-from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.html_report.tables import cards, note
-from tagkit.evaluation.report_text import label_cell
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.elements import joined, percent, share, table

@@ -5,10 +5,10 @@ from itertools import chain
 
 from markupsafe import Markup
 
-from tagkit.evaluation.class_report import NO_CLASS
 from tagkit.evaluation.html_report.scores import Scored
 from tagkit.evaluation.html_report.tables import confusion
-from tagkit.evaluation.metrics import Kind
+from tagkit.evaluation.reports.class_report import NO_CLASS
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.html.colours import Palette
 
 

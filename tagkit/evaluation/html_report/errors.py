@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from tagkit.evaluation.error_kinds import NOTHING, ErrorReport, Example
+from tagkit.evaluation.analysis.error_kinds import NOTHING, ErrorReport, Example
 from tagkit.evaluation.html_report.tables import (
     MAX_ROWS,
     confusion,
@@ -13,7 +13,7 @@ from tagkit.evaluation.html_report.tables import (
     spans_in_context,
     window_around,
 )
-from tagkit.evaluation.report_text import label_cell
+from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, table

@@ -6,8 +6,8 @@ from statistics import mean
 
 from markupsafe import Markup
 
+from tagkit.evaluation.analysis.learning_curve import LEVEL, LearningCurve
 from tagkit.evaluation.html_report.tables import note, side_by_side
-from tagkit.evaluation.learning_curve import LEVEL, LearningCurve
 from tagkit.html.chart import PAGE_TICKS, Axis, Chart, Place, round_ticks
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, percent, table

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from tagkit.evaluation.analysis import Measures
+from tagkit.evaluation.analysis.analysis import Measures
 from tagkit.evaluation.html_report.tables import note
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette

@@ -13,12 +13,13 @@ from markupsafe import Markup
 
 from tagkit import __version__
 from tagkit.corpus.dataset import Split
-from tagkit.evaluation.analysis import ANALYSES, Analysis, Measures, analyse, possible
-from tagkit.evaluation.by_sentence import parts_of
-from tagkit.evaluation.calibration import Calibration
-from tagkit.evaluation.column_report import ColumnsReport
-from tagkit.evaluation.doubts import Audit
-from tagkit.evaluation.error_kinds import ErrorReport
+from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, Measures, analyse, possible
+from tagkit.evaluation.analysis.by_sentence import parts_of
+from tagkit.evaluation.analysis.doubts import Audit
+from tagkit.evaluation.analysis.error_kinds import ErrorReport
+from tagkit.evaluation.analysis.learning_curve import LearningCurve
+from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
+from tagkit.evaluation.compare.systems import Systems
 from tagkit.evaluation.html_report.calibration import draw_calibration
 from tagkit.evaluation.html_report.columns import draw_columns
 from tagkit.evaluation.html_report.confusion import draw_confusion
@@ -30,11 +31,10 @@ from tagkit.evaluation.html_report.scores import Scored, draw_scores
 from tagkit.evaluation.html_report.sets import Sets, draw_sets
 from tagkit.evaluation.html_report.slices import draw_slices, draw_words
 from tagkit.evaluation.html_report.systems import draw_systems
-from tagkit.evaluation.learning_curve import LearningCurve
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.report_text import label_cell
-from tagkit.evaluation.slices import Slices, WordAccuracy
-from tagkit.evaluation.systems import Systems
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.report_text import label_cell
+from tagkit.evaluation.scores.calibration import Calibration
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head

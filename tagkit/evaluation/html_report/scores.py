@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tagkit.evaluation.analysis import HeadlineInterval
-from tagkit.evaluation.class_report import ClassReport
+from tagkit.evaluation.analysis.analysis import HeadlineInterval
 from tagkit.evaluation.html_report.tables import cards, note, remark_note, score_table, side_by_side
-from tagkit.evaluation.metrics import added_metrics
-from tagkit.evaluation.report_text import label_cell, without_spans
-from tagkit.evaluation.tag_report import TagReport
+from tagkit.evaluation.reports.class_report import ClassReport
+from tagkit.evaluation.reports.report_text import label_cell, without_spans
+from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.scores.metrics import added_metrics
 from tagkit.html.colours import Palette
 from tagkit.html.elements import joined, percent, share
 from tagkit.text.schemes import has_spans

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tagkit.evaluation.conformal import SetReport
-from tagkit.evaluation.conformal_text import MEMBERS
 from tagkit.evaluation.html_report.tables import cards
+from tagkit.evaluation.reports.conformal_text import MEMBERS
+from tagkit.evaluation.scores.conformal import SetReport
 from tagkit.html.colours import Palette
 from tagkit.html.elements import percent
 from tagkit.wording import plural

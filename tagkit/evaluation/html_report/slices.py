@@ -2,8 +2,8 @@
 
 from markupsafe import Markup
 
+from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.html_report.tables import score_table, side_by_side
-from tagkit.evaluation.slices import Slices, WordAccuracy
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.elements import share, table

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tagkit.errors import DataError
-from tagkit.evaluation.doubts import Audit, Doubt
-from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.analysis.doubts import Audit, Doubt
+from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
 from tagkit.text.json_text import from_json
 from tagkit.text.schemes import Stretch
 from tagkit.wording import reason

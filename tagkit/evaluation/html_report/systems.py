@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from tagkit.evaluation.compare.systems import System, Systems
+from tagkit.evaluation.compare.systems_text import without_gold_spans
 from tagkit.evaluation.html_report.tables import MAX_ROWS, left_out, note, remark_note
-from tagkit.evaluation.report_text import label_cell
-from tagkit.evaluation.significance import Difference, Interval
-from tagkit.evaluation.systems import System, Systems
-from tagkit.evaluation.systems_text import without_gold_spans
+from tagkit.evaluation.reports.report_text import label_cell
+from tagkit.evaluation.scores.significance import Difference, Interval
 from tagkit.html.chart import PAGE_TICKS, round_ticks
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, joined, percent, table

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from tagkit.evaluation.report_text import label_cell
-from tagkit.evaluation.scores import Score
+from tagkit.evaluation.reports.report_text import label_cell
+from tagkit.evaluation.scores.scores import Score
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.drawing import Mark, draw_text

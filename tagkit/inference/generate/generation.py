@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tagkit.errors import DataError
-from tagkit.evaluation.language_report import perplexity
+from tagkit.evaluation.reports.language_report import perplexity
 from tagkit.inference.generate.generation_options import GenerationOptions, check_options
 from tagkit.inference.generate.language_model_reader import LanguageModelReader, TextPieces
 from tagkit.nn.generation.beam_search import beam_search

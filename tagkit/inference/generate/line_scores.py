@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tagkit.errors import DataError
-from tagkit.evaluation.language_report import perplexity
+from tagkit.evaluation.reports.language_report import perplexity
 from tagkit.inference.generate.language_model_reader import LanguageModelReader, ScoringReader
 from tagkit.nn.generation.path_score import path_log_probs, segment_log_probs
 from tagkit.text.json_text import Record

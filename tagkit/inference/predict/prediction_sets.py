@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.errors import DataError
-from tagkit.evaluation.conformal import (
+from tagkit.evaluation.scores.conformal import (
     SetCalibration,
     sentences_needed,
     set_size,

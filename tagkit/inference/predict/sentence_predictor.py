@@ -13,8 +13,8 @@ import torch
 from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.errors import ConfigError, DataError, DeviceError
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.scores.judged import Judged
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import (
     check_annotates,

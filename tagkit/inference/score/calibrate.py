@@ -23,9 +23,9 @@ from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import source_name
 from tagkit.errors import DataError
-from tagkit.evaluation.calibration import Calibration, calibration, log_loss
-from tagkit.evaluation.conformal import SetCalibration
-from tagkit.evaluation.judged import Judged
+from tagkit.evaluation.scores.calibration import Calibration, calibration, log_loss
+from tagkit.evaluation.scores.conformal import SetCalibration
+from tagkit.evaluation.scores.judged import Judged
 from tagkit.inference.predict.arguments import model_path
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.evaluate_sets import fit_sets

@@ -9,9 +9,9 @@ from tagkit.config import Column
 from tagkit.corpus.files import data_options
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis import ANALYSES, Analysis, possible
-from tagkit.evaluation.analysis import analyse as analyse_report
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, possible
+from tagkit.evaluation.analysis.analysis import analyse as analyse_report
+from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.collection import without_collection
 from tagkit.inference.score.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE

@@ -7,7 +7,7 @@ from typing import Any
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
-from tagkit.evaluation.conformal import (
+from tagkit.evaluation.scores.conformal import (
     LIMIT,
     RankedGold,
     SetCalibration,

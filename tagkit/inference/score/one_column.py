@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError
-from tagkit.evaluation.class_report import label_reports
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.reports.class_report import label_reports
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.scores.judged import Judged
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.text.records import Prediction
 from tagkit.text.scheme_detection import Detection

@@ -16,10 +16,10 @@ from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split, split_of_records
 from tagkit.errors import DataError
-from tagkit.evaluation.class_report import JointReport, with_judged
-from tagkit.evaluation.compare import refuse_options_of_tags
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.tag_report import TagReport, with_sentences
+from tagkit.evaluation.compare.compare import refuse_options_of_tags
+from tagkit.evaluation.reports.class_report import JointReport, with_judged
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import TagReport, with_sentences
 from tagkit.features.vocabulary import decomposed
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.one_column import OneColumn, all_columns, one_column

@@ -14,11 +14,11 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.files import path_text, read
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis import read_training
-from tagkit.evaluation.by_sentence import NO_ANALYSES
-from tagkit.evaluation.class_report import counts_spans
-from tagkit.evaluation.compare import compare_files, compare_records
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.analysis.analysis import read_training
+from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES
+from tagkit.evaluation.compare.compare import compare_files, compare_records
+from tagkit.evaluation.reports.class_report import counts_spans
+from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.collection import without_collection
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText

@@ -10,8 +10,8 @@ from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import STDIN, source_name
 from tagkit.errors import DataError, SchemeError
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.systems import Systems, compare_systems
+from tagkit.evaluation.compare.systems import Systems, compare_systems
+from tagkit.evaluation.reports.report import Report
 from tagkit.inference.score.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText

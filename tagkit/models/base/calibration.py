@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagkit.errors import BundleError
-from tagkit.evaluation.conformal import SetCalibration, set_calibration
+from tagkit.evaluation.scores.conformal import SetCalibration, set_calibration
 from tagkit.text.json_text import to_json
 from tagkit.wording import listed, quoted
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Config
-from tagkit.evaluation.metrics import Kind, added_metrics, headline_column, history_key
+from tagkit.evaluation.scores.metrics import Kind, added_metrics, headline_column, history_key
 from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS
 from tagkit.wording import joined

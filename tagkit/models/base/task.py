@@ -36,10 +36,10 @@ from torch import Tensor
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
-from tagkit.evaluation.criterion import Criterion, find_criterion
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.criterion import Criterion, find_criterion
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features import Ids
 from tagkit.features.batch import Batch
 from tagkit.features.document_batches import batches_of_documents

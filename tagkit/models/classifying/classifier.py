@@ -20,10 +20,10 @@ from tagkit.config import Config
 from tagkit.corpus.class_counts import several_classes
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
-from tagkit.evaluation.class_report import ClassReport, make_class_report
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target

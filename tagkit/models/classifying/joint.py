@@ -17,10 +17,10 @@ from torch import Tensor
 from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
-from tagkit.evaluation.class_report import JointReport, whole_accuracy
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.class_report import JointReport, whole_accuracy
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target, tag_target

@@ -18,11 +18,11 @@ from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import BundleError
-from tagkit.evaluation.column_report import ColumnsReport, column_key
-from tagkit.evaluation.criterion import Criterion, find_column_criterion
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.metrics import MEAN
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.column_report import ColumnsReport, column_key
+from tagkit.evaluation.reports.criterion import Criterion, find_column_criterion
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.metrics import MEAN
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary

@@ -25,8 +25,8 @@ from tagkit.corpus.splits import Corpus
 from tagkit.corpus.texts import read_text, read_texts, refuse_inside
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import BundleError, ConfigError, DataError
-from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
+from tagkit.evaluation.reports.report import Report
 from tagkit.features import Ids
 from tagkit.features.examples import Examples
 from tagkit.features.targets import Target

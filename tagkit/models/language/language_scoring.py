@@ -7,7 +7,7 @@ import torch
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import DataError
-from tagkit.evaluation.language_report import LanguageReport, PairFigures
+from tagkit.evaluation.reports.language_report import LanguageReport, PairFigures
 from tagkit.features.bucketing import batches_in_order
 from tagkit.features.unit_stream import UnitIds, continuations_of, places_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary

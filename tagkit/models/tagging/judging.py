@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from tagkit.corpus.dataset import Split
-from tagkit.evaluation.judged import (
+from tagkit.evaluation.scores.judged import (
     Judged,
     judge_classes,
     judge_spans,
     judge_tokens,
     with_places,
 )
-from tagkit.evaluation.spans import well_formed_spans
+from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import Prediction
 from tagkit.text.schemes import PLAIN, has_spans, stretches
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tagkit.config import Config, parse_span_scheme, training_scheme
 from tagkit.corpus.dataset import Split
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.models.base.task_records import ModelContext
 from tagkit.text.records import Prediction
 from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag

@@ -17,9 +17,9 @@ from torch import Tensor
 from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
-from tagkit.evaluation.judged import Judged
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, tag_target

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from tagkit.config import Config, fixed
 from tagkit.config.embeddings_section import EmbeddingsConfig
 from tagkit.config.option import options_of
-from tagkit.evaluation.class_report import ClassReport, label_reports
-from tagkit.evaluation.column_report import ColumnsReport
-from tagkit.evaluation.criterion import LOSS, rank, score_text
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.tag_report import TagReport
+from tagkit.evaluation.reports.class_report import ClassReport, label_reports
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.criterion import LOSS, rank, score_text
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.text.schemes import OUTSIDE
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.events.finding import Check, Finding, Statement

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tagkit.errors import DataError
-from tagkit.evaluation.criterion import AUTO, LOSS, Criterion, score_text
+from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion, score_text
 from tagkit.storage import HISTORY, cannot_write, write_whole
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.events.finding import Finding

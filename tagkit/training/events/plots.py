@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagkit.evaluation.criterion import Criterion, scaled
+from tagkit.evaluation.reports.criterion import Criterion, scaled
 from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
 from tagkit.html.elements import Child, element
 from tagkit.storage import cannot_write, encoded, write_whole

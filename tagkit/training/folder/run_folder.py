@@ -31,7 +31,7 @@ from typing import Any
 
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, WriteError
-from tagkit.evaluation.criterion import Criterion
+from tagkit.evaluation.reports.criterion import Criterion
 from tagkit.models.bundle.bundle import save_bundle
 from tagkit.storage import BEST, HISTORY, RESUME_AFTER, cannot_write, write_whole
 from tagkit.storage.lock import locked

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from tagkit.errors import DataError
-from tagkit.evaluation.criterion import LOSS
+from tagkit.evaluation.reports.criterion import LOSS
 from tagkit.features import Ids
 from tagkit.features.document_batches import batches_to_predict, count_documents, pieces
 from tagkit.features.examples import Examples

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tagkit.config import fixed
 from tagkit.errors import TrainingError
-from tagkit.evaluation.criterion import rank
+from tagkit.evaluation.reports.criterion import rank
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tagkit.config import fixed
 from tagkit.errors import TrainingError
-from tagkit.evaluation.criterion import rank
+from tagkit.evaluation.reports.criterion import rank
 from tagkit.features import Ids
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.folder.checkpoint import BEST, Checkpoint, read_best_weights

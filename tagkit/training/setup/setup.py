@@ -11,8 +11,8 @@ import torch
 from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
-from tagkit.evaluation.criterion import Criterion, check_label
-from tagkit.evaluation.metrics import Kind
+from tagkit.evaluation.reports.criterion import Criterion, check_label
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout

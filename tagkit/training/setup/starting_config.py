@@ -15,7 +15,7 @@ from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
 from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.pipes import require_files
-from tagkit.evaluation.metrics import headline_metric
+from tagkit.evaluation.scores.metrics import headline_metric
 from tagkit.models.base.device import choose_device
 from tagkit.models.tagging.constraints import legal_scheme
 from tagkit.text.schemes import has_spans

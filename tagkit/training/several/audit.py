@@ -17,7 +17,14 @@ from tagkit.config import Config, as_config, refuse_without_effect
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import as_corpus, read_scored, read_train
 from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
-from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differences, rank_doubts
+from tagkit.evaluation.analysis.doubts import (
+    Audit,
+    Contradiction,
+    FoldsBy,
+    What,
+    differences,
+    rank_doubts,
+)
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.base.device import thread_count

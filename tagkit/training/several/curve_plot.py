@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tagkit.evaluation.learning_curve import LEVEL, LearningCurve
+from tagkit.evaluation.analysis.learning_curve import LEVEL, LearningCurve
 from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
 from tagkit.html.elements import Child
 from tagkit.storage import cannot_write, encoded, write_whole

@@ -16,8 +16,8 @@ from tagkit.config import Config, TrainConfig, as_config, refuse_without_effect,
 from tagkit.corpus.formats.file_sets import digest_of_files
 from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
-from tagkit.evaluation.criterion import AUTO, LOSS
-from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.reports.criterion import AUTO, LOSS
 from tagkit.models.base.device import choose_device
 from tagkit.models.task_table import task_of
 from tagkit.storage import CURVE

@@ -8,7 +8,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from tagkit.config.search_space import Range, Space
-from tagkit.evaluation.criterion import LOSS
+from tagkit.evaluation.reports.criterion import LOSS
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder.trials import STUDY, STUDY_NAME, Trial
 from tagkit.training.setup.setup import Prepared

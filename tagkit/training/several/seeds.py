@@ -15,8 +15,8 @@ from typing import Any
 from tagkit.config import Config, as_config
 from tagkit.corpus.pipes import require_files
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted
-from tagkit.evaluation.class_report import scores_by_label
-from tagkit.evaluation.criterion import rank
+from tagkit.evaluation.reports.class_report import scores_by_label
+from tagkit.evaluation.reports.criterion import rank
 from tagkit.models.base.seed_folders import SEED_RUN, SUMMARY, seed_folder, seeds_of
 from tagkit.models.bundle.bundle import copy_bundle
 from tagkit.storage import BEST, cannot_write

@@ -29,7 +29,7 @@ from tagkit.config import (
 )
 from tagkit.config.search_space import Space
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
-from tagkit.evaluation.criterion import rank
+from tagkit.evaluation.reports.criterion import rank
 from tagkit.models.bundle.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole

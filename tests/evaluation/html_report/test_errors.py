@@ -3,7 +3,7 @@
 from html_sections import rows, section
 
 import tagkit
-from tagkit.evaluation.analysis import analyse
+from tagkit.evaluation.analysis.analysis import analyse
 from tagkit.text.records import Sentence
 
 WORDS = ("Ada", "Byron", "left", "New", "York", "for", "Rome")

@@ -8,7 +8,6 @@ from hostile import LABEL, SCRIPT, all_parts
 from html_pages import Element, parsed
 
 import tagkit
-from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.html_report.page import (
     SECTIONS,
     Part,
@@ -16,6 +15,7 @@ from tagkit.evaluation.html_report.page import (
     report_parts,
     whole_analysis,
 )
+from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.text.records import Sentence
 
 
@@ -138,7 +138,7 @@ def test_a_page_on_many_sentences_is_small() -> None:
 
 def test_a_report_on_several_columns_has_a_section_on_all_and_one_on_each_with_tags() -> None:
     tags = tagkit.evaluate([Sentence(("a",), ("X",))], [Sentence(("a",), ("Y",))], scheme="labels")
-    from tagkit.evaluation.column_report import Accuracy, ColumnReport
+    from tagkit.evaluation.reports.column_report import Accuracy, ColumnReport
 
     each = ColumnReport("UPOS", "tokens", 1, 0.0, Accuracy(0.0, 1), Accuracy(0.0, 0), tags)  # type: ignore[arg-type]
     report = ColumnsReport((each,))

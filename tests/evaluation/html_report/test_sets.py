@@ -2,8 +2,8 @@
 
 from html_sections import record, section
 
-from tagkit.evaluation.conformal import report_sets
 from tagkit.evaluation.html_report.sets import Sets
+from tagkit.evaluation.scores.conformal import report_sets
 
 
 def test_sets_of_tags_have_their_coverage_and_their_sizes() -> None:

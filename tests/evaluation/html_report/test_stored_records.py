@@ -8,9 +8,9 @@ import pytest
 from hostile import all_parts
 
 from tagkit.errors import DataError
-from tagkit.evaluation.doubts import Audit
+from tagkit.evaluation.analysis.doubts import Audit
+from tagkit.evaluation.analysis.learning_curve import LearningCurve
 from tagkit.evaluation.html_report.stored_records import read_audit, read_curve
-from tagkit.evaluation.learning_curve import LearningCurve
 
 
 def of(kind: type) -> LearningCurve | Audit:

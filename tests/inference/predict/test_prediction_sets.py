@@ -16,7 +16,7 @@ import tagkit
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.errors import DataError
-from tagkit.evaluation.conformal import SetCalibration, scores
+from tagkit.evaluation.scores.conformal import SetCalibration, scores
 from tagkit.inference.predict.prediction_sets import (
     kinds_with_sets,
     probs_of,

@@ -12,8 +12,8 @@ import tagkit
 from tagkit.cli.main import app
 from tagkit.config import load_config
 from tagkit.errors import DataError
-from tagkit.evaluation.column_report import ColumnsReport
-from tagkit.evaluation.tag_report import TagReport
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.training.trainer import train
 

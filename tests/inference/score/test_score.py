@@ -18,7 +18,7 @@ from tag_files import compare, write
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError
-from tagkit.evaluation.tag_report import TagReport
+from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.evaluate import evaluate
 from tagkit.inference.score.score import dev_scores, evaluate_split, gold_split

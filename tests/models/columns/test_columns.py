@@ -16,7 +16,7 @@ from tagkit.config import Config, load_config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import read_split
 from tagkit.errors import BundleError, ConfigError, DataError
-from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import score_model

@@ -9,9 +9,9 @@ import pytest
 
 from tagkit.config import Config, load_config
 from tagkit.config.encoder_section import EncoderConfig
-from tagkit.evaluation.class_report import JointReport, make_class_report
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.evaluation.reports.class_report import JointReport, make_class_report
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import make_tag_report
 from tagkit.training.diagnosis.run_checks import RUN_CHECKS, Outcome, diagnose_run
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.events.finding import Finding

@@ -10,8 +10,8 @@ import tiny
 
 from tagkit.cli.train_progress import curves, size_text, sparkline, table_head, table_row
 from tagkit.errors import ConfigError
-from tagkit.evaluation.criterion import AUTO, Criterion, find_criterion
-from tagkit.evaluation.metrics import Kind
+from tagkit.evaluation.reports.criterion import AUTO, Criterion, find_criterion
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.events.plots import write_curves
 from tagkit.training.folder.run_files import FILES

@@ -12,7 +12,7 @@ from runs import Faulty, StopAt, settings
 
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, Interrupted
-from tagkit.evaluation.report import Report
+from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.training.folder.checkpoint import newest_checkpoint
 from tagkit.training.loop.dev_loss import DevLoss

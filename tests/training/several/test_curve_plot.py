@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tagkit.errors import CheckpointError
-from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
 from tagkit.training.several.curve_plot import write_picture
 
 SVG = "{http://www.w3.org/2000/svg}"

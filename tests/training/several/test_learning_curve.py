@@ -23,7 +23,7 @@ from tagkit.errors import (
     Interrupted,
     TagkitError,
 )
-from tagkit.evaluation.learning_curve import LearningCurve, Point
+from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point
 from tagkit.training.events.callbacks import Step
 from tagkit.training.several.curve_sizes import counts_of, usual_counts
 from tagkit.training.several.learning_curve import CurveListener, learning_curve

@@ -14,9 +14,9 @@ from runs import StopAt
 from tagkit.cli.train_progress import label_lines, seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
-from tagkit.evaluation.criterion import find_criterion
-from tagkit.evaluation.metrics import Kind
-from tagkit.evaluation.scores import Score
+from tagkit.evaluation.reports.criterion import find_criterion
+from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.scores import Score
 from tagkit.inference.predict.predictor import load
 from tagkit.models.task_table import task_of
 from tagkit.training.folder.manifest import Manifest

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.errors import BundleError, DataError
-from tagkit.evaluation.column_report import ColumnReport
+from tagkit.evaluation.reports.column_report import ColumnReport
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.base.task_records import TrainingData

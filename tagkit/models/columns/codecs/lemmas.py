@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.errors import BundleError
-from tagkit.evaluation.column_report import ColumnReport, make_lemma_report
+from tagkit.evaluation.reports.column_report import ColumnReport, make_lemma_report
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.base.output import ColumnOutput

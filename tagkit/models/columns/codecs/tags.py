@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from tagkit.config import Config, with_options
 from tagkit.errors import BundleError
-from tagkit.evaluation.column_report import ColumnReport, make_tag_column_report
-from tagkit.evaluation.metrics import added_tag_metrics
+from tagkit.evaluation.reports.column_report import ColumnReport, make_tag_column_report
+from tagkit.evaluation.scores.metrics import added_tag_metrics
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.base.agreement import check_tags

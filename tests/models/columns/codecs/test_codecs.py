@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config, load_config
 from tagkit.corpus.formats.columns.layout import NO_TAGS
-from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.columns.codecs import CODECS, codec_of

@@ -1,0 +1,1 @@
+"""What is behind a score: kinds of errors, slices, doubts, learning curves."""

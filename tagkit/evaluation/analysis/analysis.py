@@ -1,0 +1,260 @@
+"""What lies behind a headline: measures, errors, slices, an interval, and calibration.
+
+Each analysis is a function in a module of its own; `analyse` runs those that are asked for on a
+report that has kept its tags, and returns a record, which `tagkit eval` prints.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tagkit.config import DataConfig
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.splits import read_split
+from tagkit.errors import DataError
+from tagkit.evaluation.analysis.by_sentence import aligned_sentences, parts_of, sentence_counts
+from tagkit.evaluation.analysis.error_kinds import ErrorReport, error_report
+from tagkit.evaluation.analysis.slices import (
+    SeenSpans,
+    Slices,
+    WordAccuracy,
+    slice_scores,
+    word_accuracy,
+)
+from tagkit.evaluation.reports.class_report import ClassReport
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.scores.aligned import Aligned
+from tagkit.evaluation.scores.calibration import Calibration, calibration
+from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.matching import Matches, SurfaceScore, match, surface_score
+from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.significance import interval
+from tagkit.text.json_text import Record, plain
+from tagkit.text.schemes import has_spans, stretches
+from tagkit.wording import Message, Setting
+
+ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
+_OF_COLUMNS = {"calibration"}  # those that a report on several columns has a place for
+_EXAMPLES = 3  # of each kind of error
+
+
+@dataclass(frozen=True, slots=True)
+class Measures(Record):
+    """Scores of spans by other measures than the report's.
+
+    Attributes:
+        spans: strict, exact, partial and ent_type, over all spans and by type.
+        surface: of distinct surface forms.
+    """
+
+    spans: Matches
+    surface: SurfaceScore
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlineInterval(Record):
+    """A headline with its bootstrap interval, all 0 to 1.
+
+    Attributes:
+        measure: name of the headline.
+        score: its value.
+        low: lower end of the interval.
+        high: upper end.
+        level: share of such intervals that hold the true value.
+    """
+
+    measure: str
+    score: float
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The analyses of a report; those that were not asked for are None.
+
+    Attributes:
+        name: of the corpus.
+        measures: other measures of spans.
+        errors: what goes wrong, of spans.
+        slices: F1 of spans, or accuracy of plain labels, by what training has seen and by length.
+        interval: of the headline, under "", or of those of "tags" and "classes".
+        calibration: how far probabilities can be trusted, by the same names, or by those of
+            several columns.
+    """
+
+    name: str
+    measures: Measures | None
+    errors: ErrorReport | None
+    slices: Slices | WordAccuracy | None
+    interval: Mapping[str, HeadlineInterval] | None
+    calibration: Mapping[str, Calibration] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values of the analyses that were asked for, for JSON."""
+        found = {name: getattr(self, name) for name in ANALYSES}
+        for name in ("interval", "calibration"):  # one that is of the whole has no name
+            if found[name] is not None:
+                found[name] = found[name].get("", found[name])
+        return {name: plain(each) for name, each in found.items() if each is not None}
+
+
+def analyse(report: Report, names: Collection[str], train: Split | None = None) -> Analysis:
+    """The analyses of a report that has kept its tags.
+
+    Args:
+        report: on one tag column, on classes, or on both; analyses of spans are those of the tags.
+            Of several columns there is "calibration" alone.
+        names: which of `ANALYSES`.
+        train: the training corpus, for "slices".
+
+    Raises:
+        DataError: an analysis has no meaning for these labels.
+    """
+    parts = (
+        {} if isinstance(report, ColumnsReport) and {*names} <= _OF_COLUMNS else parts_of(report)
+    )
+    tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
+    _refuse(names, tags, train)
+    if "calibration" in names:
+        _refuse_without_probabilities(report)
+    sentences: list[Aligned] = []
+    if (
+        tags is not None
+        and tags.comparison.kind is Kind.SPANS
+        and {*names} & {"measures", "errors", "slices"}
+    ):
+        sentences = aligned_sentences(tags)
+    return Analysis(
+        name=tags.comparison.name if tags is not None else "",
+        measures=Measures(match(sentences), surface_score(sentences))
+        if "measures" in names
+        else None,
+        errors=error_report(sentences, _EXAMPLES) if "errors" in names else None,
+        slices=_slices(tags, sentences, train) if tags is not None and "slices" in names else None,
+        interval={name: headline_interval(part) for name, part in parts.items()}
+        if "interval" in names
+        else None,
+        calibration={name: calibration(judged) for name, judged in _judged(report).items()}
+        if "calibration" in names
+        else None,
+    )
+
+
+def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> Split:
+    """The training corpus of a system, for its scores on what that has and lacks.
+
+    Args:
+        path: of the file, in any format.
+        data: how the gold file is read; the training corpus is read likewise.
+        note: called with each remark on the corpus, a sentence.
+
+    Raises:
+        DataError: it cannot be read, or has no tags.
+    """
+    split = read_split(path, data, LabelKinds(tags=True, classes=False), None)
+    for text in split.notes:
+        note(text)
+    return split
+
+
+def possible(report: Report, train: Split | None = None) -> list[str]:
+    """The analyses that have a meaning for a report."""
+    of_columns = isinstance(report, ColumnsReport)
+    parts = {} if of_columns else parts_of(report)
+    tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
+    found = []
+    for name in _OF_COLUMNS if of_columns else ANALYSES:
+        try:
+            _refuse([name], tags, train)
+            if name == "calibration":
+                _refuse_without_probabilities(report)
+        except DataError:
+            continue
+        found.append(name)
+    return found
+
+
+def headline_interval(report: TagReport | ClassReport) -> HeadlineInterval:
+    """The headline with its 95 % bootstrap interval."""
+    found = interval([sentence_counts(report)])
+    return HeadlineInterval(report.measure, report.headline, found.low, found.high, found.level)
+
+
+def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None) -> None:
+    """Refuse analyses that have no meaning for the labels.
+
+    Raises:
+        DataError: there is one.
+    """
+    settings = {"measures": Setting("measures"), "errors": Setting("errors")}
+    of_spans = [setting for name, setting in settings.items() if name in names]
+    if tags is None:
+        for_tags = [(setting, "spans") for setting in of_spans]
+        if "slices" in names:
+            for_tags.append((Setting("slices"), "tags"))
+        if for_tags:
+            setting, kind = for_tags[0]
+            because = "the corpus holds classes of texts: "
+            raise DataError(Message(because, setting, f" is for {kind}"))
+        return
+    name, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
+    if is_plain and of_spans:
+        raise DataError(Message(f"{name}: holds plain labels: ", of_spans[0], " is for spans"))
+    if is_plain and "slices" in names and train is None:
+        raise DataError(
+            Message(f"{name}: holds plain labels: ", Setting("slices"), " of these needs ",
+                    Setting("train"), ", the training corpus")
+        )  # fmt: skip
+    if train is not None and has_spans(train.scheme) == is_plain:
+        kinds = ("tags of spans", "plain labels")
+        raise DataError(
+            f"{train.path}: expected {kinds[is_plain]} as in {name}, found {kinds[not is_plain]}"
+        )
+
+
+def _judged(report: Report) -> dict[str, Judged]:
+    """The predictions with their probabilities, by the names of parts or of columns."""
+    if isinstance(report, ColumnsReport):
+        return {**report.judged}
+    found = {name: part.comparison.judged for name, part in parts_of(report).items()}
+    return {name: judged for name, judged in found.items() if judged is not None}
+
+
+def _refuse_without_probabilities(report: Report) -> None:
+    """Refuse predictions none of which has a probability.
+
+    Raises:
+        DataError: it is so.
+    """
+    if not _judged(report):
+        raise DataError(
+            Message("there are no probabilities to look at: ", Setting("calibration"),
+                    " needs a model, or a file of predictions in JSON Lines (jsonl) with their "
+                    "probabilities (confidence)")
+        )  # fmt: skip
+
+
+def _slices(
+    tags: TagReport, sentences: list[Aligned], train: Split | None
+) -> Slices | WordAccuracy:
+    if tags.comparison.kind is Kind.SPANS:
+        return slice_scores(sentences, None if train is None else _seen(train))
+    assert train is not None  # `_refuse` has seen to it
+    comparison = tags.comparison
+    return word_accuracy(
+        [sentence.words for sentence in comparison.sentences],
+        comparison.gold,
+        comparison.predicted,
+        {word for sentence in train.sentences for word in sentence.words},
+    )
+
+
+def _seen(train: Split) -> SeenSpans:
+    seen = SeenSpans()
+    for sentence in train.sentences:
+        seen.add(sentence.words, stretches(sentence.tags or ()))
+    return seen

@@ -1,0 +1,165 @@
+"""A report's decisions sentence by sentence, or text by text: what analyses and intervals need."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tagkit.errors import DataError
+from tagkit.evaluation.reports.class_report import ClassReport, label_reports
+from tagkit.evaluation.reports.column_report import ColumnsReport
+from tagkit.evaluation.reports.language_report import LanguageReport
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import STRICT, TagReport, name_of_bare
+from tagkit.evaluation.scores.aligned import Aligned, align
+from tagkit.evaluation.scores.metrics import Comparison, Kind
+from tagkit.evaluation.scores.significance import SentenceCounts
+from tagkit.evaluation.scores.spans import well_formed_spans
+from tagkit.text.schemes import DISPLAY, Stretch, stretches
+from tagkit.wording import Message, Setting
+
+# Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose
+# last part is the label.
+Decisions = Sequence[tuple[tuple[Any, ...], ...]]
+SpansOf = Callable[[Sequence[str]], list[Stretch]]
+NO_ANALYSES = (
+    "this is a language model, which predicts no labels: there are no analyses, comparisons or "
+    "pages of its scores"
+)
+_SCHEMES = {shown: name for name, shown in DISPLAY.items()}
+
+
+def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
+    """The report itself, without a name, or the "tags" and the "classes" of one on both.
+
+    Raises:
+        DataError: it is on several tag columns, on a text, or of a kind of its own.
+    """
+    if isinstance(report, LanguageReport):
+        raise DataError(NO_ANALYSES)
+    if isinstance(report, ColumnsReport):
+        raise DataError(
+            Message("this model predicts several tag columns: analyses, comparisons and pages are "
+                    "of one, which ", Setting("data.tag_column"), " names")
+        )  # fmt: skip
+    if found := label_reports(report):
+        return found
+    raise DataError("this model predicts neither tags nor classes, which these analyses are of")
+
+
+def aligned_sentences(report: TagReport) -> list[Aligned]:
+    """The sentences of a report on spans, with the spans that it counts.
+
+    Raises:
+        DataError: the report has no words, as it was counted while files were read.
+    """
+    comparison = _kept(report.comparison)
+    spans_of: SpansOf = stretches
+    if report.mode == STRICT:
+        spans_of = partial(well_formed_spans, scheme=_SCHEMES[report.scheme])
+    labels = comparison.table.types
+    if "" in labels:  # of tags that are a bare prefix; people see it as the report names it
+        spans_of = partial(_named, spans_of=spans_of, bare=name_of_bare(labels))
+    return list(align(comparison.sentences, comparison.gold, comparison.predicted, spans_of))
+
+
+def sentence_counts(report: TagReport | ClassReport) -> SentenceCounts:
+    """The decisions of each sentence or text, by which the headline of the report is made.
+
+    Raises:
+        DataError: the report was counted while files were read.
+    """
+    comparison = _kept(report.comparison)
+    if isinstance(report, TagReport) and comparison.kind is Kind.SPANS:
+        return _counts(
+            [
+                (len(set(each.gold) & set(each.predicted)), len(each.predicted), len(each.gold))
+                for each in aligned_sentences(report)
+            ]
+        )
+    pairs = zip(comparison.gold, comparison.predicted, strict=True)
+    if comparison.kind is Kind.CLASSES:
+        sets = ((set(ours), set(theirs)) for ours, theirs in pairs)
+        return _counts([(len(ours & theirs), len(theirs), len(ours)) for ours, theirs in sets])
+    if comparison.kind is Kind.CLASS:  # a text without a predicted class is wrong
+        return _counts([(tuple(ours) == tuple(theirs), 1, 1) for ours, theirs in pairs])
+    return _counts(
+        [
+            (sum(map(str.__eq__, ours, theirs)), len(theirs), len(ours))
+            for ours, theirs in pairs
+        ]
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCounts:
+    """The decisions of each sentence or text on each label.
+
+    Attributes:
+        sentences: their number.
+        labels: correct, predicted and gold decisions by label and number of the sentence, without
+            sentences that have none.
+    """
+
+    sentences: int
+    labels: Mapping[str, Mapping[int, Sequence[int]]]
+
+    def of(self, label: str) -> SentenceCounts:
+        """The counts of one label in all sentences."""
+        found = self.labels.get(label, {})
+        counts = np.zeros((3, self.sentences))
+        if found:
+            counts[:, list(found)] = np.array(list(found.values())).T
+        return SentenceCounts(*counts)
+
+
+def type_counts(gold: Decisions, predicted: Decisions) -> TypeCounts:
+    """The counts of each label, of which a report has the sums."""
+    labels: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    for number, (ours, theirs) in enumerate(zip(gold, predicted, strict=True)):
+        both = set(ours).intersection(theirs)
+        for place, decisions in enumerate((both, theirs, ours)):  # correct, predicted, gold
+            for *_, label in decisions:
+                labels[label].setdefault(number, [0, 0, 0])[place] += 1
+    return TypeCounts(len(gold), labels)
+
+
+def decisions_of(report: TagReport | ClassReport) -> tuple[Decisions, Decisions]:
+    """Gold and predicted decisions of each sentence or text.
+
+    Raises:
+        DataError: the report was counted while files were read.
+    """
+    comparison = _kept(report.comparison)
+    if isinstance(report, TagReport) and comparison.kind is Kind.SPANS:
+        sentences = aligned_sentences(report)
+        sides = [each.gold for each in sentences], [each.predicted for each in sentences]
+        return [tuple(each) for each in sides[0]], [tuple(each) for each in sides[1]]
+    with_places = enumerate if comparison.kind is Kind.TOKENS else _classes
+    return [tuple(with_places(each)) for each in comparison.gold], [
+        tuple(with_places(each)) for each in comparison.predicted
+    ]
+
+
+def _classes(labels: Sequence[str]) -> Iterator[tuple[str]]:
+    return ((label,) for label in sorted({*labels}))
+
+
+def _counts(rows: Sequence[tuple[int, int, int]]) -> SentenceCounts:
+    correct, predicted, gold = np.array(rows, dtype=np.float64).T
+    return SentenceCounts(correct, predicted, gold)
+
+
+def _kept(comparison: Comparison) -> Comparison:
+    if not comparison.gold:
+        raise DataError(
+            "expected a report that keeps its tags: this one was counted while files were read"
+        )
+    return comparison
+
+
+def _named(tags: Sequence[str], spans_of: SpansOf, bare: str) -> list[Stretch]:
+    return [(start, end, label or bare) for start, end, label in spans_of(tags)]

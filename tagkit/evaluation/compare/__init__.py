@@ -1,0 +1,1 @@
+"""Two files, or several systems, against each other."""

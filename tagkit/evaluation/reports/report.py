@@ -1,0 +1,133 @@
+"""What all reports have in common, and the headline of one that was written to metadata.json."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, Protocol
+
+from tagkit.evaluation.scores.metrics import JOINT, Comparison, Kind, added_metrics, headline_metric
+from tagkit.text.unit_kinds import UNIT_KINDS
+
+LANGUAGE = "language-model"  # `kind` of the report of one
+
+
+class Report(Protocol):
+    """Scores of predictions against gold."""
+
+    @property
+    def headline(self) -> float:
+        """The one number that ranks models: 0 to 1, or of a language model nats, fewer are better.
+
+        `criterion.rank` knows which direction is the better one.
+        """
+
+    @property
+    def measure(self) -> str:
+        """Name of the headline, such as "F1", "accuracy" or "cross-entropy"."""
+
+    def parts(self) -> dict[str, float]:
+        """Every metric by its name in `dev_scores` of history.jsonl."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `kind` says what sort of report it is.
+
+        One of a kind that is not in `Kind` also has its `measure` and `headline`, which
+        `tagkit info` shows.
+        """
+
+
+def report_dict(report: Any, comparison: Comparison) -> dict[str, Any]:
+    """Plain values of a report's fields, and of the metrics that are no field.
+
+    Args:
+        report: a dataclass.
+        comparison: what it was made of; the field of that name is left out.
+    """
+    found: dict[str, Any] = {"kind": str(comparison.kind)}
+    for each in fields(report):
+        if each.name != "comparison":  # the corpus itself, not a number on it
+            found[each.name] = _plain(getattr(report, each.name))
+    for metric in added_metrics(comparison.kind):  # the others are fields, or in `micro`
+        found[metric.key] = metric.value(comparison)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHeadline:
+    """The headline of a report as JSON has it, which anybody may have edited.
+
+    Attributes:
+        measure: its name.
+        value: as stored, which may be anything; None where it is missing.
+        mode: of a report of tags, as stored; "classes" of one of classes; "per word" or per
+            another unit of a language model; the kind of any other.
+        is_share: whether it is a number from 0 to 1.
+    """
+
+    measure: str
+    value: Any
+    mode: Any
+    is_share: bool = True
+
+
+def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
+    """The headlines of a report that was read from JSON: two where it is one of tags and classes.
+
+    Args:
+        table: what `to_dict` gave, of this version or of an earlier one.
+    """
+    if table.get("kind") == LANGUAGE:
+        unit = table.get("unit")
+        # Perplexities of different units cannot be compared.
+        kind = UNIT_KINDS.get(unit) if isinstance(unit, str) else None
+        mode = None if kind is None else f"per {kind.name}"
+        value = table.get("perplexity")
+        if value is None and "perplexity" in table:  # JSON has no name for one that is infinite
+            value = math.inf
+        yield StoredHeadline("perplexity", value, mode, is_share=False)
+        return
+    # Of a task whose report is of a kind of its own, which no metric here is defined for.
+    if "headline" in table:
+        yield StoredHeadline(str(table.get("measure")), table["headline"], table.get("kind"))
+        # One of several tag columns has the headline of each.
+        columns = table.get("columns")
+        for name, column in columns.items() if isinstance(columns, dict) else ():
+            found = column if isinstance(column, dict) else {}
+            measure = f"{name} {found.get('measure')}"
+            yield StoredHeadline(measure, found.get("headline"), found.get("kind"))
+        return
+    # Before 0.2 a report had no `kind`; that of tags and classes alone had `whole`.
+    if table.get("kind", JOINT if "whole" in table else None) == JOINT:
+        parts = [table.get(part) for part in ("tags", "classes")]
+    else:
+        parts = [table]
+    for part in parts:
+        if part:
+            yield _headline(part if isinstance(part, dict) else {})
+
+
+def _headline(table: Mapping[str, Any]) -> StoredHeadline:
+    metric = headline_metric(_kind_of(table))
+    micro = table.get("micro")
+    # A metric is at the top of a report or in its micro average.
+    value = table.get(metric.key, micro.get(metric.key) if isinstance(micro, dict) else None)
+    return StoredHeadline(metric.name, value, table.get("mode") if "scheme" in table else "classes")
+
+
+def _kind_of(table: Mapping[str, Any]) -> Kind:
+    """The kind that a report names; without one, the kind that follows from its other keys."""
+    kind = table.get("kind")
+    if isinstance(kind, str) and kind in list(Kind):
+        return Kind(kind)
+    # Before 0.2 a report of tags had a `scheme`, and one of classes `several`.
+    if "scheme" in table:
+        return Kind.TOKENS if table["scheme"] == "labels" else Kind.SPANS
+    return Kind.CLASS if table.get("several") is False else Kind.CLASSES

@@ -1,0 +1,182 @@
+"""A report as lines of plain text: what `tagkit eval` prints, and `report.txt` of a run holds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tagkit.evaluation.reports.class_report import ClassReport, JointReport
+from tagkit.evaluation.reports.column_report import ColumnReport, ColumnsReport
+from tagkit.evaluation.reports.language_report import LanguageReport, perplexity_text
+from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.scores.metrics import Comparison, added_metrics
+from tagkit.evaluation.scores.scores import Score
+from tagkit.text.schemes import has_spans
+from tagkit.text.unit_kinds import UNIT_KINDS
+from tagkit.wording import cells, clipped, listed, padded, plural, shortened, visible
+
+_NO_CLASS = "(none)"  # shown in place of an empty label
+_MAX_LABEL = 60  # characters of a label in a table
+_MIN_LABEL = 12  # also on a narrow terminal
+MAX_LABELS = 1000  # that a line names
+
+
+def label_cell(label: str) -> str:
+    """A label or class in a table: safe to display, and of bounded length."""
+    return visible(clipped(label, _MAX_LABEL)) or _NO_CLASS
+
+
+def report_lines(report: Report, width: int | None = None) -> Iterator[str]:
+    """A report on tags, on classes, or on both.
+
+    Args:
+        report: of any task.
+        width: cells of a terminal, for which long labels are shortened; None for a file.
+    """
+    # The one place that knows which lines a type of report has.
+    match report:
+        case TagReport():
+            yield from _tag_lines(report, width)
+        case ClassReport():
+            yield from _class_lines(report, width)
+        case JointReport():
+            yield from _tag_lines(report.tags, width)
+            yield ""
+            yield from _class_lines(report.classes, width)
+            yield f"whole texts right, tags and class: {report.whole:.4f}"
+        case ColumnsReport():
+            for column in report.columns:
+                yield from _column_lines(column, width)
+            yield from _column_table(report.columns)
+        case LanguageReport():
+            yield from _language_lines(report)
+        case _:  # a task with a report of its own need not add a case here
+            for name, value in report.parts().items():
+                yield f"{name} {value:.4f}"
+
+
+def _language_lines(report: LanguageReport) -> Iterator[str]:
+    yield f"cross-entropy       {report.cross_entropy:>10.4f} nats a unit"
+    yield f"perplexity          {perplexity_text(report.perplexity):>10}"
+    yield f"bits per character  {report.bits_per_character:>10.4f}"
+    if report.cache:
+        numbers = ", ".join(
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:g}"
+            for name, value in report.cache.items()
+        )
+        yield f"with a neural cache: {numbers}"
+    if report.pairs:
+        parts = report.pairs.parts()
+        yield f"perplexity of continuations {perplexity_text(parts['continuation_perplexity'])}"
+        found = f"{report.pairs.exact:,} of {plural(report.pairs.pairs, 'continuation')}"
+        yield f"exact match {parts['exact_match']:.4f}: {found} as a greedy search writes them"
+    of = " of continuations" if report.counted == "continuation" else ""
+    units = plural(report.units, UNIT_KINDS[report.unit].name)
+    yield f"{units}{of}, the end of each line among them; {report.unknown:,} unknown"
+    whole = "its file" if report.files > 1 else "the whole text"
+    on = "its line" if report.context == "line" else whole
+    files = f"{plural(report.files, 'file')}, " if report.files > 1 else ""
+    yield (
+        f"{files}{plural(report.lines, 'line')}, {plural(report.characters, 'character')}; each "
+        f"unit is predicted from what stands before it in {on}"
+    )
+
+
+def _tag_lines(report: TagReport, width: int | None) -> Iterator[str]:
+    yield from _score_lines(report, width)
+    kind = f"{report.scheme} spans" if has_spans(report.scheme) else "tags"
+    tokens = plural(report.tokens, "token")
+    # Scheme and mode always: a score without them cannot be compared with another one.
+    yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
+    if remark := without_spans(report):
+        yield remark
+    yield from _added_lines(report.comparison)
+    yield from _unknown_lines("labels", report.unknown)
+
+
+def without_spans(report: TagReport) -> str:
+    """What its scores of 0 mean, if there is no gold span; else an empty text."""
+    if not has_spans(report.scheme) or report.micro.support:
+        return ""
+    if not report.types:
+        return "there is no span, neither gold nor predicted: the scores of 0 mean nothing"
+    return "there is no gold span: the scores are 0 whatever is predicted"
+
+
+def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:
+    """The scores of one of several columns by label, or by attribute; none of lemmas."""
+    if report.tags is None and not report.attributes:
+        return
+    yield visible(report.name)
+    yield ""
+    if report.tags is not None:
+        yield from _tag_lines(report.tags, width)
+    else:
+        averages = {"micro avg": report.micro} if report.micro else {}
+        yield from _table(report.attributes or {}, averages, width)
+        yield "attributes of tokens that have them"
+    yield ""
+
+
+def _column_table(columns: Sequence[ColumnReport]) -> Iterator[str]:
+    """Accuracy of whole values in each column."""
+    names = [label_cell(column.name) for column in columns]
+    first = max(map(cells, names))
+    yield f"{'':<{first}}  accuracy  known words  unknown words  tokens"
+    for name, column in zip(names, columns, strict=True):
+        unknown = f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-"
+        yield (
+            f"{padded(name, first)}  {column.accuracy:>8.4f}  {column.known.accuracy:>11.4f}  "
+            f"{unknown:>13}  {column.tokens:>6,}"
+        )
+    total = max((column.unknown.support for column in columns), default=0)
+    yield f"accuracy of whole values; {plural(total, 'token')} of words that train lacks"
+
+
+def _class_lines(report: ClassReport, width: int | None) -> Iterator[str]:
+    yield from _score_lines(report, width)
+    what = "all of a text's classes right" if report.several else "accuracy"
+    yield f"classes; {what} {report.accuracy:.4f} of {plural(report.texts, 'text')}"
+    yield from _added_lines(report.comparison)
+    yield from _unknown_lines("classes", report.unknown)
+
+
+def _added_lines(comparison: Comparison) -> Iterator[str]:
+    """Metrics that have no place in the table."""
+    for metric in added_metrics(comparison.kind):
+        yield f"{metric.name} {metric.value(comparison):.4f}"
+
+
+def _score_lines(report: TagReport | ClassReport, width: int | None) -> Iterator[str]:
+    averages = {
+        "micro avg": report.micro,
+        "macro avg": report.macro,
+        "weighted avg": report.weighted,
+    }
+    yield from _table(report.types, averages, width)
+
+
+def _table(
+    types: Mapping[str, Score], means: Mapping[str, Score], width: int | None
+) -> Iterator[str]:
+    # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
+    heads = "  precision  recall      f1  support"
+    room = max(_MIN_LABEL, width - len(heads)) if width else _MAX_LABEL
+    rows = [(shortened(label_cell(label), room), score) for label, score in types.items()]
+    averages = list(means.items())
+    first = max(cells(label) for label, _ in (*rows, *averages))
+    yield f"{'':<{first}}{heads}"
+    for group in (rows, averages):  # a blank line after each
+        for label, score in group:
+            yield (
+                f"{padded(label, first)}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
+                f"{score.f1:>6.4f}  {score.support:>7,}"
+            )
+        yield ""
+
+
+def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
+    # Without this a test set with other labels would look like a poor model.
+    if unknown:
+        named = listed(
+            [f"{label_cell(label)} ({count:,})" for label, count in unknown.items()], MAX_LABELS
+        )
+        yield f"gold {kind} that the model does not know, all counted as errors: {named}"

@@ -1,0 +1,1 @@
+"""Gold and predicted labels -> counts, scores, metrics, intervals."""
