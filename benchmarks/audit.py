@@ -25,11 +25,11 @@ from corpora import DATA, VECTORS
 
 from tagkit import audit, train
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.splits import read_split
-from tagkit.corpus.weights import write_weights
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.source.pieces import Writing
+from tagkit.corpus.splits.splits import read_split
+from tagkit.corpus.splits.weights import write_weights
 from tagkit.evaluation.analysis.doubts import Audit, Doubt
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import Stretch, from_spans, stretches

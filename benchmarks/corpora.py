@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import load_config
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.source.pieces import Writing
+from tagkit.corpus.splits.splits import read_split
 from tagkit.text.records import Document, Sentence
 from tagkit.text.schemes import convert, has_spans
 

@@ -25,7 +25,7 @@ from guard import column_file
 from torch import Tensor
 
 from tagkit.config import load_config
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.nn.crf.chain import Chain, path_score, viterbi
 from tagkit.nn.crf.partition import log_partition

@@ -173,7 +173,7 @@ def decoding(folder: Path) -> tuple[Work, Work]:
     """Tags of sentences in memory, beside the textbook tagger's; words that both met before."""
     import textbook
 
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.splits.splits import read_split
     from tagkit.inference.predict.predictor import load
     from tagkit.limits import BATCH_SIZE
 
@@ -191,7 +191,7 @@ def decoding(folder: Path) -> tuple[Work, Work]:
 
 def word_features(folder: Path) -> tuple[Work, Work]:
     """Tags of sentences beside a CRF of word features, and by the network alone."""
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.splits.splits import read_split
     from tagkit.limits import BATCH_SIZE
     from tagkit.training.trainer import train
 
@@ -228,8 +228,8 @@ def reading(folder: Path) -> tuple[Work, Work]:
     import textbook
 
     from tagkit.config import load_config
-    from tagkit.corpus.dataset import LabelKinds
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.records.dataset import LabelKinds
+    from tagkit.corpus.splits.splits import read_split
 
     path, data = column_file(folder, TEST, seed=3), load_config().data
     return (

@@ -10,7 +10,7 @@ import sys
 import time
 
 from tagkit.config import with_options
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.inference.predict.predictor import Predictor, load
 
 SHARES = (0.0, 0.3, 0.5, 0.7, 1.0)

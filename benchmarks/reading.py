@@ -27,9 +27,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.source import Source
 from tagkit.text.records import Sentence
 
 DATA = Path("../shared/data")
@@ -47,12 +47,12 @@ COMPARED = ("CoNLL-2000 train (3 columns, blanks)", "CoNLL-2003 train (4 columns
 READ = """
 import gc, sys, time
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.source.options import Reading
 from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.formats.source import Source
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.splits import read_split
 
 gc.set_threshold(50_000, *gc.get_threshold()[1:])
 _, file, passes = sys.argv
@@ -85,8 +85,8 @@ def tokens(path: Path, encoding: str = "utf-8") -> Iterator[int]:
 def speeds(path: Path) -> list[str]:
     """Number of tokens, and the fastest and the median speed of each way to read them."""
     # Here, as the peak below is that of a process that reads without what training needs.
-    from tagkit.corpus.dataset import LabelKinds
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.records.dataset import LabelKinds
+    from tagkit.corpus.splits.splits import read_split
 
     kinds = LabelKinds(tags=True, classes=False)
     ways: list[Callable[[], object]] = [

@@ -133,7 +133,7 @@ def _by_share(predictor: "Predictor", parts: dict[str, str]) -> dict[str, Any]:
         predictor: of the model as it was saved.
         parts: names of the parts to score, and of the options that have their files.
     """
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.splits.splits import read_split
     from tagkit.nn.heads.feature_crf import SHARES
 
     if (crf := predictor.model.feature_crf) is None:

@@ -100,7 +100,7 @@ def chain_times(rounds: int) -> dict[str, dict[str, float]]:
 def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
     from tagkit.config import load_config
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.splits.splits import read_split
     from tagkit.inference.predict.predictor import load
     from tagkit.limits import BATCH_SIZE
     from tagkit.training.events.callbacks import Epoch, Listener

@@ -229,7 +229,7 @@ def _check_places(
         DataError: it cannot be written.
         typer.BadParameter: two options name one file.
     """
-    from tagkit.corpus.formats.file_sets import files_of
+    from tagkit.corpus.formats.folders.file_sets import files_of
     from tagkit.storage.places import (
         refuse_input,
         require_file_name,
@@ -291,7 +291,7 @@ def _audited(
 
 
 def _write_weights(path: Path, found: "Audit", epsilon: float | None, *, force: bool) -> None:
-    from tagkit.corpus.weights import write_weights
+    from tagkit.corpus.splits.weights import write_weights
 
     weights = found.weights(EPSILON if epsilon is None else epsilon)
     write_weights(path, found.sentences, weights, force=force)

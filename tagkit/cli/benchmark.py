@@ -55,7 +55,7 @@ def benchmark_command(
     from tagkit.cli.messages import show_lines
     from tagkit.cli.reports import measured_lines
     from tagkit.config import load_config
-    from tagkit.corpus.formats.source import rereadable
+    from tagkit.corpus.source.source import rereadable
     from tagkit.inference.score.benchmark import measure
     from tagkit.models.base.device import set_threads
 

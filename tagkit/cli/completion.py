@@ -62,7 +62,7 @@ def complete_metric(incomplete: str) -> list[str]:
 
 def complete_column(incomplete: str) -> list[str]:
     """Names of the columns of CoNLL-U; numbers are typed as fast."""
-    from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
+    from tagkit.corpus.source.layout import CONLLU_COLUMNS
 
     return _matching(CONLLU_COLUMNS, incomplete)
 

@@ -11,7 +11,7 @@ from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
     from tagkit.cli.report_page import ReportPage
-    from tagkit.corpus.dataset import Split
+    from tagkit.corpus.records.dataset import Split
     from tagkit.evaluation.analysis.analysis import Analysis
     from tagkit.evaluation.reports.report import Report
     from tagkit.evaluation.reports.verify import Verification
@@ -112,7 +112,7 @@ def _analysis(report: "Report", names: Sequence[str], seen: "Split | None") -> "
 
 def _verified(report: "Report", gold: str) -> "Verification":
     # seqeval brings scikit-learn, most of a second.
-    from tagkit.corpus.formats.source import source_name
+    from tagkit.corpus.source.source import source_name
     from tagkit.evaluation.reports.verify import verify_report
 
     return verify_report(report, source_name(gold))

@@ -18,7 +18,7 @@ from tagkit.text.json_text import to_json
 from tagkit.wording import LONE_SURROGATE, visible
 
 if TYPE_CHECKING:  # their modules import torch
-    from tagkit.corpus.formats.source import Source
+    from tagkit.corpus.source.source import Source
     from tagkit.inference.generate.generation_options import GenerationOptions
     from tagkit.inference.generate.language_model_reader import LanguageModelReader
 
@@ -183,7 +183,7 @@ def generate_command(
     set_threads(threads)
     text = prompt or ""
     if prompt_file is not None:
-        from tagkit.corpus.formats.source import read_text
+        from tagkit.corpus.source.source import read_text
 
         text = read_text(prompt_file, data.encoding).replace("\r\n", "\n").removesuffix("\n")
     reader = load_reader(model, device)
@@ -223,7 +223,7 @@ def _shown(text: str) -> str:
 
 def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: bool) -> None:
     """Print the score of each line of a file."""
-    from tagkit.corpus.formats.source import Source
+    from tagkit.corpus.source.source import Source
     from tagkit.inference.generate.line_scores import score_lines
     from tagkit.storage import open_output
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tagkit.cli.messages import with_flags
-from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
+from tagkit.corpus.source.source import source_name
 from tagkit.text.schemes import PLAIN
 from tagkit.wording import plural
 

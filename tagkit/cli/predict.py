@@ -189,7 +189,7 @@ def predict_command(
     from tagkit.cli.console import note
     from tagkit.cli.highlighting import shown_by
     from tagkit.config import load_config
-    from tagkit.corpus.formats.source import is_regular, source_name
+    from tagkit.corpus.source.source import is_regular, source_name
     from tagkit.inference.predict.min_confidence import Removed
     from tagkit.inference.predict.predictor import load
     from tagkit.inference.stream.annotate import AnswerOptions

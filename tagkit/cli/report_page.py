@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagkit.cli.console import note
-from tagkit.corpus.formats.source import STDIN, source_name
+from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.html_report.page import Part, report_page, report_parts, whole_analysis
 from tagkit.evaluation.html_report.sets import Sets
@@ -22,7 +22,7 @@ from tagkit.storage.places import (
 )
 
 if TYPE_CHECKING:
-    from tagkit.corpus.dataset import Split
+    from tagkit.corpus.records.dataset import Split
     from tagkit.evaluation.compare.systems import Systems
     from tagkit.evaluation.reports.report import Report
     from tagkit.evaluation.scores.conformal import SetReport

@@ -6,8 +6,8 @@ from pathlib import Path
 from tagkit.cli.messages import with_flags
 from tagkit.cli.reports import columns_text
 from tagkit.cli.terminal import short_paths
-from tagkit.corpus.column_counts import column_counts
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.splits.column_counts import column_counts
 from tagkit.models.base.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import DataConfig, load_config, parse_span_scheme
-from tagkit.corpus.convert import Converted, convert_corpus, convert_records
-from tagkit.corpus.formats.brat import PAIR
-from tagkit.corpus.formats.file_sets import (
+from tagkit.corpus.convert.convert import Converted, convert_corpus, convert_records
+from tagkit.corpus.formats.folders.brat import PAIR
+from tagkit.corpus.formats.folders.file_sets import (
     files_of,
     pair_of,
     require_plain_name,
     write_folder,
     write_pair,
 )
-from tagkit.corpus.formats.options import Reading, silent, source_of
-from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.recognition import find_format
-from tagkit.corpus.formats.source import STDIN
 from tagkit.corpus.formats.table import target_format
+from tagkit.corpus.source.options import Reading, silent, source_of
+from tagkit.corpus.source.pieces import Piece
+from tagkit.corpus.source.source import STDIN
 from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.storage import open_output
 from tagkit.storage.places import (

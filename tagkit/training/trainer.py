@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tagkit.config import Config, TrainConfig, as_config
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError, Interrupted
 from tagkit.features import Ids
 from tagkit.models.base.device import choose_workers, thread_count

@@ -18,7 +18,7 @@ from tagkit.cli import messages
 from tagkit.cli.main import ALIASES, COMMANDS, app, main
 from tagkit.config import Config, load_config, option_names, option_text, options_of
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import TagkitError
 from tagkit.training.trainer import train
 from tagkit.wording import FORCE, RESUME, Message, Setting

@@ -19,8 +19,8 @@ import torch
 
 from tagkit.config import load_config
 from tagkit.config.loading import with_options
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.splits import load_corpus
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.splits.splits import load_corpus
 from tagkit.models.language.text_scoring import unit_nats
 from tagkit.training.setup.setup import prepare
 

@@ -262,7 +262,7 @@ def test_the_headline_of_training_is_that_of_the_report(both: Trained, tmp_path:
     )
     assert report == both.test
     data = load_config(overrides=["data.scheme=iob2"]).data
-    from tagkit.corpus.splits import read_split
+    from tagkit.corpus.splits.splits import read_split
 
     split = read_split(files["data.test_file"], data, BOTH, "iob2")
     assert dev_scores(predictor, split, 8).headline == pytest.approx(report.headline)

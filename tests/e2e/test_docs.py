@@ -13,10 +13,10 @@ import pytest
 from command_server import forked_commands
 
 from tagkit.config import Config, load_config
-from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import read_items, recognise
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.source import Source
 from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.evaluation.scores.metrics import METRICS
 from tagkit.training.trainer import train

@@ -17,7 +17,7 @@ from steps import computed
 from tagkit.cli.reports import info_lines
 from tagkit.config import Config, load_config, with_options
 from tagkit.corpus.files import read
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.inference.predict.predictor import Predictor, load

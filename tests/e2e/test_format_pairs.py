@@ -11,8 +11,8 @@ from formats_help import write
 from tag_files import data
 
 from tagkit.config import DataConfig
-from tagkit.corpus.alignment import to_document
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.records.alignment import to_document
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.compare.compare import compare_files
 from tagkit.evaluation.reports.class_report import JointReport

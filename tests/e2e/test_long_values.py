@@ -13,7 +13,7 @@ from stopped_run import Stopped, forge, put
 
 from tagkit.config import DataConfig, load_config
 from tagkit.config.search_space import parse_spaces
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import TagkitError
 from tagkit.features.word_vectors import load_vectors
 from tagkit.models.bundle.bundle import load_bundle

@@ -7,14 +7,14 @@ import pytest
 from kinds import TAGS, WORDS
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert import convert_corpus
-from tagkit.corpus.formats.options import Item, Reading
-from tagkit.corpus.formats.pieces import Piece, Writing, one_file
+from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.recognition import recognise
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format, Look, target_format
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.pieces import Piece, Writing, one_file
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 

@@ -9,9 +9,9 @@ from kinds import TAGS
 
 from tagkit.cli.lint_report import check_lines
 from tagkit.config import DataConfig, load_config
-from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.splits import load_corpus
+from tagkit.corpus.records.dataset import Split, with_label_notes
+from tagkit.corpus.splits.splits import load_corpus
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.compare import compare_files
 from tagkit.inference.score.score import score_model

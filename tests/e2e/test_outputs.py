@@ -409,7 +409,7 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
         # Packages that are imported late may lie where the other user cannot read.
         before = (
             "import contextlib, io, os, sys, tagkit.cli.main, tagkit.cli.console\n"
-            "import tagkit.corpus.convert, tagkit.corpus.formats.file_sets\n"
+            "import tagkit.corpus.convert.convert, tagkit.corpus.formats.folders.file_sets\n"
             "given, words = sys.argv, 'convert train.conll warm --to slash'\n"
             "sys.argv = ['tagkit', *words.split()]\n"
             "with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):\n"

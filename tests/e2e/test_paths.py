@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import tiny
 
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, DeviceError
 
 NOBODY = 65534

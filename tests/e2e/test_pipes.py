@@ -11,8 +11,8 @@ import pytest
 from kinds import TAGS
 
 from tagkit.config import Config, DataConfig
-from tagkit.corpus.formats.source import open_bytes
-from tagkit.corpus.splits import load_corpus, read_split
+from tagkit.corpus.source.source import open_bytes
+from tagkit.corpus.splits.splits import load_corpus, read_split
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.compare import compare_files
 
@@ -108,7 +108,7 @@ def test_a_named_pipe_is_one_corpus_alone(tmp_path: Path) -> None:
 
 
 def test_several_runs_refuse_a_pipe_before_they_begin() -> None:
-    from tagkit.corpus.pipes import require_files
+    from tagkit.corpus.source.pipes import require_files
 
     with pytest.raises(DataError) as caught:
         require_files(Config(data=DataConfig(train_file="-")), "several seeds")
@@ -122,7 +122,7 @@ def test_several_runs_refuse_a_pipe_before_they_begin() -> None:
 def test_what_is_read_several_times_is_a_copy_of_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagkit.corpus.formats.source import rereadable
+    from tagkit.corpus.source.source import rereadable
 
     feed(monkeypatch, TAGGED)
     with rereadable("-") as path:

@@ -13,12 +13,12 @@ from small_runs import of_task
 
 from tagkit.config import DataConfig
 from tagkit.config.values import Scheme
-from tagkit.corpus.convert import convert_corpus
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.formats.file_sets import write_folder
-from tagkit.corpus.formats.options import silent
+from tagkit.corpus.convert.convert import convert_corpus
+from tagkit.corpus.formats.folders.file_sets import write_folder
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.source.options import silent
+from tagkit.corpus.splits.splits import read_split
 from tagkit.evaluation.reports.class_report import make_class_report
 from tagkit.evaluation.reports.tag_report import make_tag_report
 from tagkit.inference.predict.predictor import Predictor

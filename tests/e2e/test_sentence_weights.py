@@ -15,8 +15,8 @@ from steps import computed
 from torch import Tensor
 
 from tagkit.config import Config, load_config
-from tagkit.corpus.splits import read_train
-from tagkit.corpus.weights import write_weights
+from tagkit.corpus.splits.splits import read_train
+from tagkit.corpus.splits.weights import write_weights
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.features.encoding import Encoded
 from tagkit.models.task_table import task_of

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from tagkit.cli.main import app
 from tagkit.cli.options import tag_columns
 from tagkit.config import load_config
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.predicted import predicted_text
 from tagkit.models.task_table import task_of

@@ -12,7 +12,7 @@ from kinds import CLASSES, TAGS
 
 from tagkit.cli.main import main
 from tagkit.config import DataConfig
-from tagkit.corpus.splits import hold_out, read_split
+from tagkit.corpus.splits.splits import hold_out, read_split
 from tagkit.errors import DataError
 
 Run = Callable[..., tuple[int, str, str]]

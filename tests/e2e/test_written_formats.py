@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kinds import CLASSES, TAGS
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Item, Reading
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.inference.write.answers import to_items
 from tagkit.inference.write.render import answer_lines

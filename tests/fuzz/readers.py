@@ -6,11 +6,11 @@ from random import Random
 from typing import Any
 
 from tagkit.config import DataConfig
-from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import recognise
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.corpus.records.alignment import to_sentences
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
 

@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats import fasttext
-from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.lines import fasttext
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, TagkitError
 
 from .__main__ import main

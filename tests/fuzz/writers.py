@@ -6,13 +6,13 @@ from random import Random
 from typing import Any
 
 from tagkit.config import DataConfig
-from tagkit.corpus.alignment import overlaps
-from tagkit.corpus.convert import Converted, convert_corpus
-from tagkit.corpus.formats.file_sets import write_folder, write_pair
-from tagkit.corpus.formats.options import Item, Reading
-from tagkit.corpus.formats.pieces import Piece, Writing
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.convert.convert import Converted, convert_corpus
+from tagkit.corpus.formats.folders.file_sets import write_folder, write_pair
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.records.alignment import overlaps
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.source import Source
 from tagkit.errors import TagkitError
 from tagkit.storage import open_output
 from tagkit.text.records import Document, Sentence, TextSpan, joined

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.features.batch import Batch
 from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary

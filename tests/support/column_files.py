@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from tagkit.config import Column
-from tagkit.corpus.formats.columns.layout import ColumnOptions
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column
+from tagkit.corpus.source.layout import ColumnOptions
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Item, Reading, Records
-from tagkit.corpus.formats.pieces import Piece, Writing
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.source.options import Item, Reading, Records
+from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.source import Source
 from tagkit.errors import TagkitError
 from tagkit.storage import encoded
 from tagkit.text.records import Document, Sentence, TextSpan

@@ -1,6 +1,6 @@
 """Which labels a corpus must have, as the tests ask for them."""
 
-from tagkit.corpus.dataset import LabelKinds
+from tagkit.corpus.records.dataset import LabelKinds
 
 TAGS = LabelKinds(tags=True, classes=False)
 CLASSES = LabelKinds(tags=False, classes=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.source import Source
 from tagkit.errors import TagkitError
 
 

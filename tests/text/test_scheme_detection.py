@@ -11,10 +11,10 @@ from marks import mostly_slow
 from span_sentences import sentences
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert import convert_corpus
+from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.compare.compare import compare_files
 from tagkit.text.records import Sentence, Span

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tagkit.cli.main import app
 from tagkit.config import Config, DataConfig, with_options
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
+from tagkit.corpus.source.layout import CONLLU_COLUMNS
 from tagkit.errors import BundleError, CheckpointError
 from tagkit.evaluation.compare.compare import compare_files
 from tagkit.evaluation.reports.column_report import ColumnsReport

@@ -11,16 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagkit.corpus.formats.brat import PAIR, annotated_files
-from tagkit.corpus.formats.csv_rows import are_rows_of_csv, first_row, named_separator
-from tagkit.corpus.formats.folder import looks_like_folder, nested_folder
-from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
-from tagkit.corpus.formats.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
-from tagkit.corpus.formats.options import Item, Reading
-from tagkit.corpus.formats.parallel import WORDS
-from tagkit.corpus.formats.source import STDIN, Source, unpacked_name
+from tagkit.corpus.formats.columns.grid import Grid, grid_of, looks_like_conllu
+from tagkit.corpus.formats.folders.brat import PAIR, annotated_files
+from tagkit.corpus.formats.folders.folder import looks_like_folder, nested_folder
+from tagkit.corpus.formats.folders.parallel import WORDS
+from tagkit.corpus.formats.json.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
-from tagkit.corpus.formats.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
+from tagkit.corpus.formats.tables.csv_rows import are_rows_of_csv, first_row, named_separator
+from tagkit.corpus.formats.tables.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.source import STDIN, Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED, holds_model
 from tagkit.wording import Message, Setting, quoted, reason

@@ -9,11 +9,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tagkit.corpus.formats.brat import ANNOTATION, read_brat, write_brat
+from tagkit.corpus.formats.columns.conllu import write_conllu
 from tagkit.corpus.formats.columns.sentences import read_columns
 from tagkit.corpus.formats.columns.writer import write_columns
-from tagkit.corpus.formats.conllu import write_conllu
-from tagkit.corpus.formats.delimited import (
+from tagkit.corpus.formats.folders.brat import ANNOTATION, read_brat, write_brat
+from tagkit.corpus.formats.folders.folder import read_folder, write_folder
+from tagkit.corpus.formats.folders.parallel import read_parallel, write_parallel
+from tagkit.corpus.formats.json.jsonl import read_jsonl
+from tagkit.corpus.formats.json.jsonl_writers import (
+    write_jsonl_spans,
+    write_jsonl_texts,
+    write_jsonl_tokens,
+)
+from tagkit.corpus.formats.lines.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
+from tagkit.corpus.formats.lines.html import write_html
+from tagkit.corpus.formats.lines.raw_text import read_text_lines, write_text_lines
+from tagkit.corpus.formats.lines.slash import looks_like_slash, read_slash, write_slash
+from tagkit.corpus.formats.lines.trec import is_trec_class, looks_like_trec, read_trec, write_trec
+from tagkit.corpus.formats.lines.trees import (
+    is_tree_class,
+    looks_like_trees,
+    read_trees,
+    write_trees,
+)
+from tagkit.corpus.formats.tables.delimited import (
     looks_like_csv,
     looks_like_tsv,
     read_csv,
@@ -21,23 +40,9 @@ from tagkit.corpus.formats.delimited import (
     write_csv,
     write_tsv,
 )
-from tagkit.corpus.formats.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
-from tagkit.corpus.formats.folder import read_folder, write_folder
-from tagkit.corpus.formats.html import write_html
-from tagkit.corpus.formats.jsonl import read_jsonl
-from tagkit.corpus.formats.jsonl_writers import (
-    write_jsonl_spans,
-    write_jsonl_texts,
-    write_jsonl_tokens,
-)
-from tagkit.corpus.formats.options import Item, Reading, Records
-from tagkit.corpus.formats.parallel import read_parallel, write_parallel
-from tagkit.corpus.formats.pieces import Piece, Writing
-from tagkit.corpus.formats.raw_text import read_text_lines, write_text_lines
-from tagkit.corpus.formats.slash import looks_like_slash, read_slash, write_slash
-from tagkit.corpus.formats.source import Source, unpacked_name
-from tagkit.corpus.formats.trec import is_trec_class, looks_like_trec, read_trec, write_trec
-from tagkit.corpus.formats.trees import is_tree_class, looks_like_trees, read_trees, write_trees
+from tagkit.corpus.source.options import Item, Reading, Records
+from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.wording import Message, Setting, shown_name
 

@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.files import data_options, path_text
-from tagkit.corpus.formats.options import silent
-from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.lint.characters import (
     check_characters,
     check_composed,
@@ -30,6 +27,9 @@ from tagkit.corpus.lint.repetition import (
     check_surfaces,
 )
 from tagkit.corpus.lint.tags import check_tags, scheme_text
+from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.source import source_name
+from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import DISPLAY

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tagkit.corpus.counted_words import LOOKED_AT, are_counted
 from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Search
+from tagkit.corpus.splits.counted_words import LOOKED_AT, are_counted
 from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting
 

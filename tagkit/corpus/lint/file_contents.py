@@ -8,17 +8,17 @@ from functools import cached_property
 from sys import intern
 
 from tagkit.config import DataConfig
-from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.formats.columns.layout import NO_TAGS
-from tagkit.corpus.formats.decoding import ByteFacts
-from tagkit.corpus.formats.options import Reading, silent, source_of
 from tagkit.corpus.formats.recognition import find_format
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.line_ends import LineEnds
 from tagkit.corpus.lint.sentence_counts import ColumnCounts, SentenceCounts, count
-from tagkit.corpus.rereading import several_times
-from tagkit.corpus.spans_over_ends import SpansOverEnds
+from tagkit.corpus.records.alignment import to_sentences
+from tagkit.corpus.records.spans_over_ends import SpansOverEnds
+from tagkit.corpus.source.decoding import ByteFacts
+from tagkit.corpus.source.layout import NO_TAGS
+from tagkit.corpus.source.options import Reading, silent, source_of
+from tagkit.corpus.source.rereading import several_times
+from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.pairs import pair_problem
 from tagkit.text.records import Document, Sentence

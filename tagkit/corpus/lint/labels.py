@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
-from tagkit.corpus.formats.columns.layout import CONLLU
-from tagkit.corpus.formats.conllu import KEY
-from tagkit.corpus.formats.text_columns import is_noted
-from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
+from tagkit.corpus.formats.columns.conllu import KEY
+from tagkit.corpus.formats.tables.text_columns import is_noted
 from tagkit.corpus.lint.file_contents import ReadFile, classes_of
 from tagkit.corpus.lint.findings import Finding, Search, Severity
 from tagkit.corpus.lint.spelling import variants
+from tagkit.corpus.source.layout import CONLLU
+from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting, first_of, plural, quoted, shown_name
 

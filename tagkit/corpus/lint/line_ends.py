@@ -6,9 +6,9 @@ becomes a part of the tag (`O\r`), a byte order mark a part of the first word.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tagkit.corpus.formats.columns.layout import BLANK
-from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.lint.findings import Finding, Severity
+from tagkit.corpus.source.decoding import ByteFacts
+from tagkit.corpus.source.layout import BLANK
 from tagkit.wording import plural
 
 # Kind, severity, what such lines are like, whether a line is one.

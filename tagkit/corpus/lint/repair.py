@@ -17,14 +17,14 @@ from typing import Any
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.filling import ColumnValues, filled
-from tagkit.corpus.formats.columns.layout import BLANK, NO_TAGS, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.decoding import is_utf_8
-from tagkit.corpus.formats.file_sets import files_of
-from tagkit.corpus.formats.options import source_of
+from tagkit.corpus.formats.folders.file_sets import files_of
 from tagkit.corpus.formats.recognition import recognise
-from tagkit.corpus.formats.source import STDIN, Source, is_regular
 from tagkit.corpus.lint.spelling import corrections, variants
+from tagkit.corpus.source.decoding import is_utf_8
+from tagkit.corpus.source.layout import BLANK, NO_TAGS, Layout, column_options
+from tagkit.corpus.source.options import source_of
+from tagkit.corpus.source.source import STDIN, Source, is_regular
 from tagkit.errors import DataError, FormatError
 from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.by_sentence import aligned_sentences, parts_of, sentence_counts
 from tagkit.evaluation.analysis.error_kinds import ErrorReport, error_report

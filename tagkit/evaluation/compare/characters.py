@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from tagkit.corpus.alignment import overlaps, tokens_of
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.records.alignment import overlaps, tokens_of
+from tagkit.corpus.source.options import Item
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
 from tagkit.text.schemes import Stretch, from_spans

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.answers import Answer
-from tagkit.corpus.expected_labels import other_column
-from tagkit.corpus.formats.options import Item, silent
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.records.answers import Answer
+from tagkit.corpus.source.options import Item, silent
+from tagkit.corpus.splits.expected_labels import other_column
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.characters import (
     characters_of_both,

@@ -7,12 +7,12 @@ from functools import partial
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.expected_labels import other_column, refuse_unread_columns
-from tagkit.corpus.formats.columns.layout import TAG, ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
-from tagkit.corpus.formats.options import source_of
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.corpus.source.layout import TAG, ColumnOptions, Layout, column_options
+from tagkit.corpus.source.options import source_of
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.file_pairs import all_cells
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report, with_sentences

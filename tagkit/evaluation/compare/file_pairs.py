@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.formats.columns.layout import (
+from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
+from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.corpus.source.layout import (
     CONLLU,
     TAG,
     ColumnOptions,
     ends_with_probability,
 )
-from tagkit.corpus.formats.columns.reader import ColumnReader
-from tagkit.corpus.formats.jsonl_keys import columns_of_lines
-from tagkit.corpus.formats.options import source_of
-from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.corpus.source.options import source_of
+from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FormatError, SchemeError
 from tagkit.evaluation.scores.labelled import (
     LabelledFile,

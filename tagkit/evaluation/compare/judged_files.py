@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.source.options import Item
 from tagkit.evaluation.compare.characters import characters_of_both
 from tagkit.evaluation.reports.class_report import ClassReport, JointReport
 from tagkit.evaluation.reports.tag_report import STRICT, TagReport

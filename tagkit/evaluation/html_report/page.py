@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tagkit import __version__
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, Measures, analyse, possible
 from tagkit.evaluation.analysis.by_sentence import parts_of
 from tagkit.evaluation.analysis.doubts import Audit

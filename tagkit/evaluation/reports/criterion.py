@@ -7,7 +7,7 @@ an entry here. `rank` is the one place that knows that a loss is better when it 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.report import Report

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import silent
+from tagkit.corpus.source.options import silent
 from tagkit.errors import FormatError
 from tagkit.evaluation.reports.tag_pieces import TagPieces
 from tagkit.evaluation.reports.tag_report import TagReport, make_pieces_report

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
-from tagkit.corpus.answers import Answer, as_document, as_sentences, column_names
-from tagkit.corpus.formats.options import Item, Reading
-from tagkit.corpus.formats.prose import looks_like_prose
+from tagkit.corpus.formats.columns.prose import looks_like_prose
 from tagkit.corpus.formats.recognition import Found, find_format
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format, by_name
-from tagkit.corpus.record_checks import check_answer, checked_item
+from tagkit.corpus.records.answers import Answer, as_document, as_sentences, column_names
+from tagkit.corpus.records.record_checks import check_answer, checked_item
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import Message, Setting, clipped

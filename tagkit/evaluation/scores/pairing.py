@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain, repeat, zip_longest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.scores.labelled import Labelled
 from tagkit.text.records import Document, Sentence

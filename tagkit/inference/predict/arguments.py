@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.record_checks import check_item, pair
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
 from tagkit.inference.predict.inputs import words_of
 from tagkit.limits import MAX_LENGTH

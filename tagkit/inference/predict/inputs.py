@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tagkit.corpus.alignment import tokens_of
-from tagkit.corpus.record_checks import check_document, check_sentence
+from tagkit.corpus.records.alignment import tokens_of
+from tagkit.corpus.records.record_checks import check_document, check_sentence
 from tagkit.errors import DataError
 from tagkit.text.records import (
     Document,

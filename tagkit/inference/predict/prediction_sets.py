@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import LabelKinds
+from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.conformal import (
     SetCalibration,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import torch
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged

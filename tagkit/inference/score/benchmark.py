@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.inference.predict.arguments import check_annotates
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import evaluate_split, gold_split

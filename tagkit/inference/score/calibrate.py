@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.corpus.dataset import Split
 from tagkit.corpus.files import data_options, path_text
-from tagkit.corpus.formats.options import silent
-from tagkit.corpus.formats.source import source_name
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.source import source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.scores.conformal import SetCalibration

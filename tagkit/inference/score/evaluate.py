@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Column
 from tagkit.corpus.files import data_options
-from tagkit.corpus.formats.options import silent
+from tagkit.corpus.source.options import silent
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, possible
 from tagkit.evaluation.analysis.analysis import analyse as analyse_report

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagkit.corpus.dataset import Split
 from tagkit.corpus.files import data_options, path_text
-from tagkit.corpus.formats.options import silent
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.source.options import silent
 from tagkit.evaluation.scores.conformal import (
     LIMIT,
     RankedGold,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.report import Report

@@ -15,16 +15,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import Column
-from tagkit.corpus.alignment import to_document
-from tagkit.corpus.dataset import Split
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column, write_columns
-from tagkit.corpus.formats.options import silent, source_of
-from tagkit.corpus.formats.pieces import Writing
-from tagkit.corpus.formats.source import is_pipe
 from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.corpus.records.alignment import to_document
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.source.layout import CONLLU_COLUMNS, Layout, column_options
+from tagkit.corpus.source.options import silent, source_of
+from tagkit.corpus.source.pieces import Writing
+from tagkit.corpus.source.source import is_pipe
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.inputs import as_tagged, as_text
 from tagkit.inference.predict.predictor import Predictor

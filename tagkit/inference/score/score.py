@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import Config, DataConfig, refuse_without_effect
-from tagkit.corpus.answers import Answer, as_items
-from tagkit.corpus.class_counts import check_classes
-from tagkit.corpus.dataset import Split, with_label_notes
-from tagkit.corpus.expected_labels import refuse_unread_columns
-from tagkit.corpus.formats.columns.layout import refuse_answers
-from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.splits import read_split, split_of_records
+from tagkit.corpus.records.answers import Answer, as_items
+from tagkit.corpus.records.dataset import Split, with_label_notes
+from tagkit.corpus.source.layout import refuse_answers
+from tagkit.corpus.source.options import Item
+from tagkit.corpus.splits.class_counts import check_classes
+from tagkit.corpus.splits.expected_labels import refuse_unread_columns
+from tagkit.corpus.splits.splits import read_split, split_of_records
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.compare import refuse_options_of_tags
 from tagkit.evaluation.reports.class_report import JointReport, with_judged

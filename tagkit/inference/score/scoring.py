@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.dataset import Split
 from tagkit.corpus.files import path_text, read
-from tagkit.corpus.formats.options import silent
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.source.options import silent
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import read_training
 from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES

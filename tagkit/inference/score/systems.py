@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Column
 from tagkit.corpus.files import data_options, path_text
-from tagkit.corpus.formats.options import silent
-from tagkit.corpus.formats.source import STDIN, source_name
+from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError, SchemeError
 from tagkit.evaluation.compare.systems import Systems, compare_systems
 from tagkit.evaluation.reports.report import Report

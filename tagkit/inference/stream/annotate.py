@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from tagkit.corpus.formats.columns.conllu_text import with_text
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.layout import CONLLU, Layout
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.columns.writer import append_column
-from tagkit.corpus.formats.conllu_text import with_text
-from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.table import Format
+from tagkit.corpus.source.layout import CONLLU, Layout
+from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.arguments import READS_WHOLE
 from tagkit.inference.predict.min_confidence import Removed

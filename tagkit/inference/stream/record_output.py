@@ -7,18 +7,18 @@ there is replaced only where its text stays as it is, as when a prediction is re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tagkit.corpus.formats.brat import PAIR, TEXT
-from tagkit.corpus.formats.file_sets import (
+from tagkit.corpus.formats.folders.brat import PAIR, TEXT
+from tagkit.corpus.formats.folders.file_sets import (
     files_of,
     pair_of,
     require_plain_name,
     write_folder,
     write_pair,
 )
-from tagkit.corpus.formats.options import Item
-from tagkit.corpus.formats.pieces import Piece, naming_file
-from tagkit.corpus.formats.source import is_regular
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.source.options import Item
+from tagkit.corpus.source.pieces import Piece, naming_file
+from tagkit.corpus.source.source import is_regular
 from tagkit.errors import DataError, TagkitError
 from tagkit.inference.stream.window import Output
 from tagkit.inference.write.answers import writing_of

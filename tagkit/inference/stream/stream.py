@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from tagkit.config import Config, DataConfig
-from tagkit.corpus.expected_labels import refuse_unread_columns
-from tagkit.corpus.formats.columns.layout import CONLLU, Layout, begins_document, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import find_format
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
+from tagkit.corpus.source.layout import CONLLU, Layout, begins_document, column_options
+from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.stream.document_windows import DocumentWindows
 from tagkit.inference.stream.window import Blocks, Line, Lines, Output, Records, Window

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.columns.reader import Block
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.source.layout import Layout
+from tagkit.corpus.source.options import Item
 from tagkit.errors import FormatError
 from tagkit.text.records import TaggedText
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tagkit.corpus.formats.options import Item, silent
-from tagkit.corpus.formats.pieces import Writing, cannot_hold
 from tagkit.corpus.formats.table import Format
+from tagkit.corpus.source.options import Item, silent
+from tagkit.corpus.source.pieces import Writing, cannot_hold
 from tagkit.errors import FormatError
 from tagkit.inference.write.style import Origin, Style, selected
 from tagkit.text.records import Document, Sentence, TaggedText

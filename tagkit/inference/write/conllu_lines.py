@@ -10,12 +10,12 @@ The lines are those of the input where that is CoNLL-U; else they are made of th
 from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.config import Column
+from tagkit.corpus.formats.columns.conllu import write_conllu
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, KEYED, Layout, is_whole
 from tagkit.corpus.formats.columns.reader import Block
-from tagkit.corpus.formats.conllu import write_conllu
-from tagkit.corpus.formats.options import silent
-from tagkit.corpus.formats.pieces import Writing
+from tagkit.corpus.source.layout import CONLLU_COLUMNS, KEYED, Layout, is_whole
+from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import FormatError
 from tagkit.inference.write.answers import class_cells, sentences_of
 from tagkit.inference.write.style import Origin, Style

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tagkit.corpus.formats.columns.layout import CONLLU, DOCSTART, is_cell
-from tagkit.corpus.formats.jsonl_writers import with_extra
+from tagkit.corpus.formats.json.jsonl_writers import with_extra
+from tagkit.corpus.source.layout import CONLLU, DOCSTART, is_cell
 from tagkit.inference.predict.prediction_sets import TextSets
 from tagkit.inference.write.answers import cannot_hold_cells, class_cells
 from tagkit.inference.write.conllu_lines import conllu_lines

@@ -7,11 +7,11 @@ from pathlib import PurePath
 from typing import Any
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
-from tagkit.corpus.formats.conllu import KEY
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.formats.columns.conllu import KEY
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, targets
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.source.layout import CONLLU, CONLLU_COLUMNS
+from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Extra, LabelScore, TaggedText
 from tagkit.wording import Message, Setting, quoted

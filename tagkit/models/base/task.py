@@ -34,8 +34,8 @@ import numpy as np
 from torch import Tensor
 
 from tagkit.config import Config, DataConfig, fixed
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus, load_corpus
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.splits import Corpus, load_corpus
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged

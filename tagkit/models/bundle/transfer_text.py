@@ -7,9 +7,9 @@ pairs; one of pairs knows a line by its two sides, and goes on with pairs alone.
 from dataclasses import replace
 
 from tagkit.config import Config, options_of
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import Corpus
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.models.bundle.bundle import Bundle
 from tagkit.text.pairs import PairUnits, within
 

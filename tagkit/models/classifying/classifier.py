@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.corpus.class_counts import several_classes
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.class_counts import several_classes
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged

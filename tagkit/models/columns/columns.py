@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import BundleError
 from tagkit.evaluation.reports.column_report import ColumnsReport, column_key
 from tagkit.evaluation.reports.criterion import Criterion, find_column_criterion

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tagkit.config import Config, fixed
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_stream import UnitStream, continuations_of, lines_of, streams_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary

@@ -8,7 +8,8 @@ pair, and the end of a line is one too. The text is read in segments whose state
 before: truncated back-propagation through time. With `data.context = "line"` each line is a text
 by itself. With `data.pairs` a line is a prefix and its continuation (text/pairs.py).
 
-    lines -> corpus/text_lines.py -> features/unit_stream.py -> language_network.py -> nn/softmax
+    lines -> corpus/source/text_lines.py -> features/unit_stream.py -> language_network.py ->
+    nn/softmax
 """
 
 from collections import Counter
@@ -20,10 +21,10 @@ import numpy as np
 from torch import Tensor
 
 from tagkit.config import Config, DataConfig, fixed
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus
-from tagkit.corpus.texts import read_text, read_texts, refuse_inside
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.splits.splits import Corpus
+from tagkit.corpus.splits.texts import read_text, read_texts, refuse_inside
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report

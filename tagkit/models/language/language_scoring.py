@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import LanguageReport, PairFigures
 from tagkit.features.bucketing import batches_in_order

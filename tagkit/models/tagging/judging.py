@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.evaluation.scores.judged import (
     Judged,
     judge_classes,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tagkit.config import Config, parse_span_scheme, training_scheme
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.models.base.task_records import ModelContext

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config, training_scheme
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus, for_training
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.splits import Corpus, for_training
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged
 from tagkit.evaluation.scores.metrics import Kind

@@ -7,10 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.formats.text_columns import is_noted
-from tagkit.corpus.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
-from tagkit.corpus.repetition import LONG, is_long, shared_sentences
+from tagkit.corpus.formats.tables.text_columns import is_noted
+from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
+from tagkit.corpus.splits.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import decomposed
 from tagkit.text.records import Sentence

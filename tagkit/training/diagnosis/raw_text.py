@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
-from tagkit.corpus.counted_words import are_counted
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.splits.counted_words import are_counted
 from tagkit.text.records import Sentence
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 from tagkit.training.events.finding import Statement

@@ -21,7 +21,7 @@ from tagkit.config import (
     refuse_without_effect,
     with_options,
 )
-from tagkit.corpus.formats.source import is_pipe
+from tagkit.corpus.source.source import is_pipe
 from tagkit.errors import BundleError, ConfigError, VectorsError
 from tagkit.models.base.model import LANGUAGE_MODELS
 from tagkit.models.base.model_folder import find_bundle

@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 from statistics import median
 
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.limits import BATCH_SIZE
 from tagkit.training.loop.dev_loss import DevLoss

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config, to_toml, with_options
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError
 from tagkit.features import Ids
 from tagkit.features.contextual import ContextualUnits, States, UnitRows, padded_rows

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.criterion import Criterion, check_label
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.encoding import Encoded

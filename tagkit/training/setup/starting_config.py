@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.config import Config, option_values, with_options
 from tagkit.config.description import commented_toml, toml_text
-from tagkit.corpus.column_counts import column_counts
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
-from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.recognition import recognise
-from tagkit.corpus.pipes import require_files
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.source.layout import CONLLU_COLUMNS
+from tagkit.corpus.source.options import source_of
+from tagkit.corpus.source.pipes import require_files
+from tagkit.corpus.splits.column_counts import column_counts
 from tagkit.evaluation.scores.metrics import headline_metric
 from tagkit.models.base.device import choose_device
 from tagkit.models.tagging.constraints import legal_scheme

@@ -14,8 +14,8 @@ from statistics import mean
 from typing import Any
 
 from tagkit.config import Config, as_config, refuse_without_effect
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import as_corpus, read_scored, read_train
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.splits.splits import as_corpus, read_scored, read_train
 from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.analysis.doubts import (
     Audit,

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import stretches

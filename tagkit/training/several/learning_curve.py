@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, TrainConfig, as_config, refuse_without_effect, with_options
-from tagkit.corpus.formats.file_sets import digest_of_files
-from tagkit.corpus.pipes import require_files
+from tagkit.corpus.formats.folders.file_sets import digest_of_files
+from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
 from tagkit.evaluation.reports.criterion import AUTO, LOSS

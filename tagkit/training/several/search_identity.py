@@ -15,8 +15,8 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.config.search_space import Space
-from tagkit.corpus.formats.file_sets import digest_of_files
-from tagkit.corpus.pipes import require_files
+from tagkit.corpus.formats.folders.file_sets import digest_of_files
+from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import (
     BundleError,
     ConfigError,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, as_config
-from tagkit.corpus.pipes import require_files
+from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.reports.class_report import scores_by_label
 from tagkit.evaluation.reports.criterion import rank

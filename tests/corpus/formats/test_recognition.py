@@ -12,12 +12,12 @@ import pytest
 from kinds import KINDS, TAGS
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert import convert_corpus
+from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.recognition import recognise, recognise_source
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Look, target_format
 from tagkit.corpus.lint.file_contents import read_file
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import DataError
 
 ENDINGS = (".tsv", ".txt", ".csv", ".bio", ".iob", ".data", ".conll", ".json", ".jsonl", "")

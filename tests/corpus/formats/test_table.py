@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from read_files import items_of
 
 from tagkit.config import DataConfig, Format
-from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import read_items, recognise
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.records.alignment import to_sentences
+from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import Corpus
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import JointReport, make_class_report
 from tagkit.evaluation.reports.criterion import (

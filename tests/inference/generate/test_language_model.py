@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tagkit.config import load_config
-from tagkit.corpus.text_lines import TextLines
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DeviceError
 from tagkit.inference.generate.generation import generate_texts
 from tagkit.inference.generate.generation_options import GenerationOptions

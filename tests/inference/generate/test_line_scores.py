@@ -9,9 +9,9 @@ import torch
 from random_language_model import context_of
 from toy_language_model import END, ToyReader
 
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.text_lines import TextLines
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DataError
 from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.generate.line_scores import LineScore, score_lines

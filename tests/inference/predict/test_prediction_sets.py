@@ -14,7 +14,7 @@ from tag_heads import path_scores
 
 import tagkit
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.conformal import SetCalibration, scores
 from tagkit.inference.predict.prediction_sets import (

@@ -20,7 +20,7 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 import tagkit
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
 from tagkit.features.batch import Tokens
 from tagkit.inference.predict import sentence_batches as module

@@ -16,7 +16,7 @@ from random_language_model import context_of
 from tag_files import compare, write
 
 from tagkit.config import DataConfig
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.inference.predict.predictor import Predictor

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from tagkit.config import DataConfig, load_config
-from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.formats.columns.layout import column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.corpus.records.dataset import LabelKinds
+from tagkit.corpus.source.layout import column_options
 from tagkit.errors import DataError
 from tagkit.inference.predict.inputs import Input, as_tagged, as_text
 from tagkit.inference.predict.predictor import Predictor

@@ -11,9 +11,9 @@ import pytest
 import torch
 from random_language_model import UNITS, context_of
 
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.text_lines import TextLines
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.predict.predictor import Predictor

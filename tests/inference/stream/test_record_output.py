@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kinds import CLASSES, TAGS
 
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.stream.record_output import check_output, fills_files, write_records
 from tagkit.inference.stream.window import Output

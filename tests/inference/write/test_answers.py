@@ -6,9 +6,9 @@ from dataclasses import replace
 import kinds
 import pytest
 
-from tagkit.corpus.formats.options import Item, silent
-from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.source.options import Item, silent
+from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import FormatError
 from tagkit.inference.write.answers import sentences_of, to_items
 from tagkit.inference.write.style import Origin, Style

@@ -6,7 +6,7 @@ import pytest
 from kinds import BOTH, CLASSES, TAGS
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.dataset import LabelKinds
+from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.errors import DataError
 from tagkit.inference.write.style import conllu_columns, formats_for, origin_of, require_format
 from tagkit.text.records import Document, Sentence

@@ -13,8 +13,8 @@ from small_runs import of_task
 from vocabularies import NO_FEATURES
 
 from tagkit.config import Config, load_config
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels

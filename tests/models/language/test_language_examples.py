@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tagkit.config import Config, load_config
-from tagkit.corpus.text_lines import TextLines
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.source.text_lines import TextLines
 from tagkit.features.unit_dropout import ResegmentedText
 from tagkit.features.unit_stream import UnitStream
 from tagkit.features.vocabulary import RESERVED, Vocabulary

@@ -9,9 +9,9 @@ import torch
 from random_language_model import UNITS, context_of
 
 from tagkit.config import load_config
-from tagkit.corpus.dataset import Split
-from tagkit.corpus.text_lines import TextLines
-from tagkit.corpus.unit_lines import UnitLines
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import ConfigError, DataError
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language import text_scoring

@@ -10,7 +10,7 @@ import pytest
 import tiny
 from runs import Faulty, StopAt, settings
 
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError, Interrupted
 from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.predictor import Predictor

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagkit.corpus.dataset import Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.training.several.folds import Fold, cut_into_folds, require_enough

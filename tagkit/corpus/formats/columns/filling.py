@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column
-from tagkit.corpus.formats.columns.layout import (
+from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.source.layout import (
     BLANK,
     CONLLU_COLUMNS,
     KEYED,
@@ -20,7 +21,6 @@ from tagkit.corpus.formats.columns.layout import (
     value_of,
     with_value,
 )
-from tagkit.corpus.formats.columns.reader import Block
 from tagkit.errors import FormatError
 from tagkit.wording import quoted
 

@@ -18,7 +18,8 @@ stands.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from tagkit.corpus.formats.columns.layout import (
+from tagkit.corpus.formats.columns.regular import Table, regular_columns, regular_conllu
+from tagkit.corpus.source.layout import (
     BLANK,
     CONLLU_COLUMNS,
     DOCSTART,
@@ -35,7 +36,6 @@ from tagkit.corpus.formats.columns.layout import (
     split_line,
     values_of,
 )
-from tagkit.corpus.formats.columns.regular import Table, regular_columns, regular_conllu
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
 from tagkit.wording import Message, Setting, listed, plural, quoted

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tagkit.corpus.formats.columns.layout import (
+from tagkit.corpus.source.layout import (
     BLANK,
     DOCSTART,
     Layout,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from tagkit.corpus.formats.columns.layout import BLANK, Layout, column_options
+from tagkit.corpus.formats.columns.conllu_text import has_other_text, with_text
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.conllu_text import has_other_text, with_text
-from tagkit.corpus.formats.options import Reading, Records
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.source.layout import BLANK, Layout, column_options
+from tagkit.corpus.source.options import Reading, Records
+from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 from tagkit.wording import plural

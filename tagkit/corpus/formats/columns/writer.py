@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.columns.filling import ColumnValues, filled
-from tagkit.corpus.formats.columns.layout import BLANK, DOCSTART, Layout, is_cell, split_line
 from tagkit.corpus.formats.columns.reader import Block
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.source.layout import BLANK, DOCSTART, Layout, is_cell, split_line
+from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
 from tagkit.wording import plural, quoted

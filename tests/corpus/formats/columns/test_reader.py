@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from kinds import TAGS
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert import convert_corpus
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, ColumnOptions
+from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import target_format
-from tagkit.corpus.splits import read_split
+from tagkit.corpus.source.layout import CONLLU_COLUMNS, ColumnOptions
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
 

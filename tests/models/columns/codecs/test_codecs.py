@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config, load_config
-from tagkit.corpus.formats.columns.layout import NO_TAGS
+from tagkit.corpus.source.layout import NO_TAGS
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.models.base.output import ColumnOutput

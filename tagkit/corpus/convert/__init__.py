@@ -1,0 +1,1 @@
+"""Records of one format into another, and what the other cannot hold."""

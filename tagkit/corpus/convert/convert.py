@@ -1,0 +1,279 @@
+"""`tagkit convert`: a corpus in one format -> the same corpus in another.
+
+Column files that stay column files keep every line, and get other tags alone. Everything else goes
+through sentences or documents; what the new format cannot hold is reported.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tagkit.config import DataConfig
+from tagkit.corpus.convert.target_limits import may_lack_classes, note_losses, require_labels
+from tagkit.corpus.convert.target_records import (
+    Job,
+    as_documents,
+    as_sentences,
+    detection_of,
+    note_schemes,
+)
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.writer import replace_tags
+from tagkit.corpus.formats.recognition import find_format
+from tagkit.corpus.formats.table import FORMATS, Format, settled
+from tagkit.corpus.records.answers import Answer, as_items, column_names, holds_sentences, left_out
+from tagkit.corpus.records.record_facts import RecordFacts, facts_of
+from tagkit.corpus.source.layout import CONLLU, Layout, column_options
+from tagkit.corpus.source.options import Item, Reading, source_of
+from tagkit.corpus.source.pieces import Piece, Writing, naming_file, one_file
+from tagkit.corpus.source.rereading import several_times
+from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
+from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
+from tagkit.errors import DataError, FormatError
+from tagkit.text.records import Document, Sentence
+from tagkit.text.schemes import convert, has_spans
+from tagkit.wording import Message, Setting, listed, once
+
+
+@dataclass(slots=True)
+class Converted:
+    """A corpus in its new format, which is read and written as its pieces are taken.
+
+    Attributes:
+        name: of the input, for messages.
+        format: of the input.
+        target: format of the output.
+        pieces: the output. Taking them raises DataError where the corpus cannot be read, or holds
+            nothing that the target could hold, and FormatError at a line that cannot be read or
+            written.
+        records: number of sentences or texts in the pieces so far.
+    """
+
+    name: str
+    format: Format
+    target: Format
+    pieces: Iterator[Piece]
+    records: int = 0
+
+
+def convert_corpus(
+    path: str,
+    data: DataConfig,
+    choose_target: Callable[[Format], Format],
+    scheme: str | None,
+    *,
+    single: bool,
+    note: Callable[[str], None],
+) -> Converted:
+    """A corpus in another format, or its tags in another scheme.
+
+    Args:
+        path: of the corpus, a file or a folder, or '-'.
+        data: how it is read.
+        choose_target: the format to write, given the one that is read.
+        scheme: of the tags that are written; None for that of the corpus (IOB2 for spans of
+            characters).
+        single: whether a format that could fill a folder is to write one file or pair.
+        note: called with a sentence on what the target cannot hold.
+
+    Raises:
+        DataError: the corpus cannot be read.
+    """
+    if data.tag_columns:
+        columns = Setting("data.tag_column")
+        raise DataError(Message(columns, ": expected one column, as formats have one tag a token"))
+    note = once(note)
+    source = source_of(path, data)
+    found = find_format(source, data.format)
+    if found.note:
+        note(found.note)
+    refuse_unread_columns(data, source.name, [found.format])
+    if scheme and found.format.holds in ("classes", "text"):
+        holds = f"{source.name}: holds {found.format.about} (read as {found.format.name}): "
+        raise DataError(Message(holds, Setting("scheme"), " is for tags of spans"))
+    target = choose_target(found.format)
+    if found.format is FORMATS["trec"]:
+        data = _fine_where_needed(data, target, source.name, note)
+    # A corpus is read as complete as its format allows: the target decides what is left out.
+    reading = Reading(data, all_features=True, with_text=True, with_extra=True, note=note)
+    job = Job(
+        source=source,
+        format=found.format,
+        target=target,
+        scheme=scheme,
+        single=single,
+        reading=settled(reading, found.format),
+    )
+    converted = Converted(source.name, job.format, job.target, iter(()))
+    converted.pieces = _pieces(job, converted)
+    return converted
+
+
+def _fine_where_needed(
+    data: DataConfig, target: Format, source: str, note: Callable[[str], None]
+) -> DataConfig:
+    """How TREC is read: with the fine classes where it is written again, which needs them."""
+    if target is FORMATS["trec"]:
+        return data.model_copy(update={"label_level": "fine"})
+    if data.label_level == "coarse" and target.holds != "text":
+        fine = Setting("data.label_level", "fine")
+        note(Message(f"{source}: of each label the coarse class is taken; ", fine, " takes both"))
+    return data
+
+
+def convert_records(
+    records: Iterable[Item | Answer],
+    choose_target: Callable[[Format], Format],
+    scheme: str | None,
+    *,
+    single: bool,
+    note: Callable[[str], None],
+) -> Converted:
+    """Records of a program in a format; the other arguments are those of `convert_corpus`.
+
+    Raises:
+        DataError: there are no records, or something is none.
+    """
+    given = list(records)
+    if not given:
+        raise DataError("records: expected at least one, found none")
+    like = format_like(given)
+    target = choose_target(like)
+    split = "tags" in (like.holds, target.holds)
+    items = list(as_items(given, split=split))
+    if parts := left_out(given, are_drawn=target.holds == "all" and not split):
+        note(
+            f"{listed(parts)} of answers are left out, as records of a corpus have none; `to_dict` "
+            "of each answer has them"
+        )
+    first, *others = next(filter(None, map(column_names, given)), ("",))
+    if others:
+        note(f"tags of {first} are written; those of {', '.join(others)} are left out, as formats "
+             "have one tag a token")  # fmt: skip
+    # A source that is never opened: messages name it.
+    source = Source("records", "utf-8")
+    reading = Reading(DataConfig(), all_features=True, with_text=True, note=once(note))
+    job = Job(source, like, target, scheme, single, reading)
+    converted = Converted(source.name, like, target, iter(()))
+    converted.pieces = _pieces_of(job, items, facts_of(items), converted)
+    return converted
+
+
+def format_like(records: Sequence[Item | Answer]) -> Format:
+    """A format that holds what the records hold; it decides between members of a family."""
+    if holds_sentences(records):
+        holds = "tags"
+    elif all(isinstance(each, Document) and each.labels and not each.spans for each in records):
+        holds = "classes"
+    else:
+        holds = "spans"
+    row = next(row for row in FORMATS.values() if row.holds == holds)
+    return replace(row, name="the record", is_grid=False)
+
+
+def _pieces(job: Job, converted: Converted) -> Iterator[Piece]:
+    # Comments, other columns and the spacing of lines survive only where no record is made.
+    if job.format.is_grid and job.format is job.target:
+        yield from _same_lines(job, converted)
+        return
+
+    def read(source: Source) -> Iterator[Item]:
+        return job.format.records(source, replace(job.reading, digests=source.digests)).items
+
+    items = several_times(job.source, job.reading.data, read)
+    # All of it is read first: whether tags are plain labels shows in the whole corpus alone.
+    facts = facts_of(items)
+    if not facts.count:
+        raise DataError(f"{job.source.name}: holds nothing to convert")
+    _look_for_tags(job, facts)
+    yield from _pieces_of(job, items, facts, converted)
+
+
+def _look_for_tags(job: Job, facts: RecordFacts) -> None:
+    """Look whether the tag column of CoNLL-U holds tags, where the target has a place for them.
+
+    Raises:
+        DataError: all of its cells are empty, and nobody named it: tags may be in another one.
+    """
+    data = job.reading.data
+    if job.format.name != CONLLU or job.target.holds not in ("tags", "spans"):
+        return
+    if facts.tags != {"_"}:
+        return
+    problem = f"{job.source.name}: every tag is '_'"
+    if data.first_tag_column is None:
+        raise DataError(Message(problem, other_column(CONLLU, data)))
+    job.reading.note(f"{problem} in {data.first_tag_column}")
+
+
+def _pieces_of(
+    job: Job, items: Iterable[Item], facts: RecordFacts, converted: Converted
+) -> Iterator[Piece]:
+    """The pieces of records, which need not come from a file.
+
+    Args:
+        job: the conversion.
+        items: the records, which can be taken several times.
+        facts: of all of them.
+        converted: whose records are counted.
+    """
+    # Before it is said what is left out.
+    require_labels(job.format, job.target, facts, job.source.name)
+    detection = detection_of(job, facts, items)
+    plain = detection is not None and not has_spans(detection.scheme)
+    note_losses(job.format, job.target, facts, job.reading.note, single=job.single)
+    if joined := joined_classes(facts.classes):
+        job.reading.note(f"{job.source.name}: {joined_problem(joined)}. {JOINED_REMEDY}")
+    # A writer takes records of one class, so whatever was read becomes that first.
+    written: Iterator[Item]
+    if job.target.holds == "tags":
+        written = as_sentences(job, items, facts)
+    elif job.target.holds in ("text", "all"):
+        written = iter(items)
+    else:
+        written = as_documents(job, items, facts, plain=plain)
+    several = may_lack_classes(job.format, facts)
+    note, names = job.reading.note, facts.names
+    writing = Writing(plain, job.single, note, several_classes=several, names=names)
+    found = job.target.write(_counted(written, converted), writing)
+    try:
+        yield from naming_file(found, lambda: job.source.name)
+    except FormatError:
+        # Spans that fit no tokens come first, wherever they are: they are raised behind the last.
+        for _ in written:
+            pass
+        raise
+
+
+def _counted(items: Iterator[Item], converted: Converted) -> Iterator[Item]:
+    for item in items:
+        converted.records += 1
+        yield item
+
+
+def _same_lines(job: Job, converted: Converted) -> Iterator[Piece]:
+    """Every line as it is, with other tags where another scheme is wanted."""
+    # Without another scheme a file needs no tags: its lines are only passed through.
+    options = column_options(job.reading.data, with_tags=job.scheme is not None)
+
+    def read(source: Source) -> Iterator[tuple[Block, Layout | None]]:
+        reader = ColumnReader(source.name, options)
+        return ((block, reader.layout) for block in reader.blocks(source.pieces()))
+
+    blocks = several_times(job.source, job.reading.data, read)
+    facts = facts_of(_sentences_of(blocks))
+    if not facts.count:
+        raise DataError(f"{job.source.name}: holds nothing to convert")
+    if job.scheme:
+        note_schemes(job, job.scheme, detection_of(job, facts, _sentences_of(blocks)))
+    for block, layout in blocks:
+        converted.records += block.sentence is not None
+        if job.scheme and block.sentence and layout:
+            tags = convert(block.sentence.tags or (), job.scheme)
+            yield from one_file(replace_tags(block, layout, tags))
+        else:
+            yield from one_file(block.lines)
+
+
+def _sentences_of(blocks: Iterable[tuple[Block, Layout | None]]) -> Iterator[Sentence]:
+    return (block.sentence for block, _ in blocks if block.sentence is not None)

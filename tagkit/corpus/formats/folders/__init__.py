@@ -1,0 +1,1 @@
+"""Formats of several files or a folder."""

@@ -1,0 +1,1 @@
+"""Formats in which a line is a text."""

@@ -1,0 +1,1 @@
+"""Facts and checks of records, once they are read."""

@@ -1,0 +1,229 @@
+"""Records that a program has made: what does not fit together is refused by name.
+
+A frozen dataclass holds whatever it is given. What a reader makes fits together always.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+from tagkit.corpus.source.options import Item
+from tagkit.errors import DataError
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TextSpan
+from tagkit.wording import clipped, plural
+
+
+def checked_item(item: Item, where: str) -> Item:
+    """A record with Python's own sequences and numbers, as files can hold them.
+
+    Args:
+        item: the record; arrays and numbers of NumPy are taken.
+        where: as of `check_item`.
+
+    Raises:
+        DataError: as of `check_item`.
+    """
+    check_item(item, where)
+    if isinstance(item, Sentence):
+        if any(hasattr(values, "__array__") for values in (item.words, item.tags)):
+            tags = None if item.tags is None else tuple(map(str, item.tags))
+            return replace(item, words=tuple(map(str, item.words)), tags=tags)
+        return item
+    places = [(span.start, span.end) for span in item.spans or ()] + list(item.tokens or ())
+    if all(type(number) is int for place in places for number in place):
+        return item
+    spans, tokens = item.spans, item.tokens
+    if spans is not None:
+        spans = tuple(replace(each, start=int(each.start), end=int(each.end)) for each in spans)
+    if tokens is not None:
+        tokens = tuple((int(start), int(end)) for start, end in tokens)
+    return replace(item, spans=spans, tokens=tokens)
+
+
+def check_item(item: Item, where: str) -> None:
+    """Refuse a record whose parts do not fit together; those of a reader always do.
+
+    Args:
+        item: the record.
+        where: names it in messages, such as "record 3".
+
+    Raises:
+        DataError: words, tags or classes are no strings, there is not one tag, place or feature for
+            each word, a place or span lies outside of its text, or has another text than stands
+            there, or JSON cannot hold what else the record has.
+    """
+    _check_strings("classes", item.labels, where)
+    _check_extra(item.extra, where)
+    if isinstance(item, Sentence):
+        check_sentence(item, where)
+        if item.tags is not None:
+            _check_values("tag", item.tags, item.words, where)
+        _check_parts("feature columns", item.features, where)
+        for column in item.features:
+            _check_values("feature", column, item.words, where)
+        _check_document_number(item.document, where)
+    else:
+        check_document(item, where)
+        if item.spans is not None:
+            _check_spans(item.text, item.spans, where)
+
+
+def check_answer(answer: Prediction | TaggedText, where: str) -> None:
+    """Refuse a model's answer that was changed into what no model gives; arguments as of an item.
+
+    Raises:
+        DataError: as of `check_item`.
+    """
+    _check_strings("classes", answer.labels, where)
+    if isinstance(answer, Prediction):
+        _check_strings("words", answer.words, where)
+        if answer.tags:  # none of a model without tags
+            _check_values("tag", answer.tags, answer.words, where)
+        return
+    _check_text(answer.text, where)
+    _check_parts("sentences", answer.sentences, where)
+    for sentence in answer.sentences:
+        _check_parts("tokens", sentence, where)
+    places = [(token.start, token.end) for sentence in answer.sentences for token in sentence]
+    # Words of one multiword token of CoNLL-U share a place, here and below.
+    _check_places("tokens", answer.text, places, where, apart=False)
+    _check_spans(answer.text, answer.spans, where)
+
+
+def check_sentence(sentence: Sentence, where: str) -> None:
+    """Refuse a sentence whose words cannot be read; arguments as of `check_item`.
+
+    Raises:
+        DataError: words are no strings, or there is not one place in the text for each.
+    """
+    _check_strings("words", sentence.words, where)
+    if sentence.text is not None:
+        _check_text(sentence.text, where)
+        _check_count("place in its text", len(sentence.places), sentence.words, where)
+        _check_places("places", sentence.text, sentence.places, where, apart=False)
+
+
+def check_document(document: Document, where: str) -> None:
+    """Refuse a document whose text cannot be read; arguments as of `check_item`.
+
+    Raises:
+        DataError: the text is no string, or a token lies outside of it.
+    """
+    _check_text(document.text, where)
+    if document.tokens is not None:
+        _check_places("tokens", document.text, document.tokens, where, apart=True)
+
+
+def _check_text(text: Any, where: str) -> None:
+    if not isinstance(text, str):
+        raise DataError(f"{where}: expected a text, found {clipped(repr(text))}")
+
+
+def _check_parts(what: str, parts: Any, where: str) -> None:
+    # A string is a sequence of strings too, whose words would be its characters. An array of NumPy
+    # is a sequence without that name.
+    is_sequence = isinstance(parts, Sequence) or hasattr(parts, "__array__")
+    if isinstance(parts, str) or not is_sequence:
+        raise DataError(f"{where}: expected {what}, found {clipped(repr(parts))}")
+
+
+def _check_strings(what: str, values: Any, where: str) -> None:
+    _check_parts(what, values, where)
+    if not all(isinstance(value, str) for value in values):
+        raise DataError(f"{where}: expected {what}, found {clipped(repr(values))}")
+
+
+def _check_values(what: str, values: Any, words: Sequence[str], where: str) -> None:
+    _check_strings(f"{what}s", values, where)
+    _check_count(what, len(values), words, where)
+
+
+def _check_count(what: str, found: int, words: Sequence[str], where: str) -> None:
+    if found != len(words):
+        expected = f"a {what} for each of {plural(len(words), 'word')}"
+        raise DataError(f"{where}: expected {expected}, found {found:,}")
+
+
+def _check_spans(text: str, spans: Any, where: str) -> None:
+    _check_parts("spans", spans, where)
+    least = 0
+    for span in spans:
+        if not isinstance(span, TextSpan) or not isinstance(span.label, str):
+            raise DataError(
+                f"{where}: spans: expected a TextSpan with a label, found {clipped(repr(span))}"
+            )
+        start, end = pair("spans", (span.start, span.end), where)
+        if not 0 <= start < end <= len(text):
+            raise _outside("spans", text, (start, end), where)
+        if start < least:  # one that overlaps the one before is refused where that matters
+            raise DataError(f"{where}: expected spans in the order of the text, found {span}")
+        least = start
+        if span.text != text[start:end]:
+            raise DataError(
+                f"{where}: spans: expected the text from {start} to {end}, "
+                f"{clipped(repr(text[start:end]))}, found {clipped(repr(span.text))}"
+            )
+
+
+def _check_places(
+    what: str, text: str, places: Iterable[tuple[int, int]], where: str, *, apart: bool
+) -> None:
+    """Refuse places outside of a text, or out of its order; `apart` ones do not overlap either."""
+    least = 0
+    for place in places:
+        start, end = pair(what, place, where)
+        if not least <= start < end <= len(text):
+            raise _outside(what, text, (start, end), where)
+        least = end if apart else start
+
+
+def pair(what: str, place: Any, where: str) -> tuple[int, int]:
+    """Start and end of a place.
+
+    Args:
+        what: names the places in messages.
+        place: of a record.
+        where: as of `check_item`.
+
+    Raises:
+        DataError: it is no pair, or not one of whole numbers, which alone a file can hold.
+    """
+    try:
+        start, end = place
+    except (TypeError, ValueError):
+        start = end = None
+    if not (isinstance(start, Integral) and isinstance(end, Integral)):  # NumPy's are, too
+        problem = "expected start and end of each, whole numbers"
+        raise DataError(f"{where}: {what}: {problem}, found {clipped(repr(place))}")
+    return int(start), int(end)
+
+
+def _check_extra(extra: Any, where: str) -> None:
+    if not extra:
+        return
+    try:
+        fits = isinstance(extra, Sequence) and all(isinstance(name, str) for name, _ in extra)
+        json.dumps(extra)
+    except (TypeError, ValueError, RecursionError):
+        fits = False
+    if not fits:
+        raise DataError(
+            f"{where}: extra: expected pairs of a name and a value that JSON can hold, found "
+            f"{clipped(repr(extra))}"
+        )
+
+
+def _check_document_number(number: Any, where: str) -> None:
+    if number is not None and not isinstance(number, Integral):
+        raise DataError(f"{where}: document: expected a number, found {clipped(repr(number))}")
+
+
+def _outside(what: str, text: str, place: tuple[int, int], where: str) -> DataError:
+    size = plural(len(text), "character")
+    order = "" if what == "spans" else ", in its order"
+    start, end = place
+    return DataError(
+        f"{where}: expected {what} within a text of {size}{order}, found one from {start} to {end}"
+    )

@@ -1,0 +1,85 @@
+"""Lines of plain text as sentences of units, cut whenever they are needed.
+
+A file may be larger than memory: its lines are read and cut again by whoever goes through them.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+from tagkit.corpus.source.text_lines import TextLines
+from tagkit.text.records import Sentence
+from tagkit.text.units import Units
+
+
+class UnitLines(Sequence[Sentence]):
+    """Lines of a text from one to another, each a sentence whose words are its units.
+
+    Attributes:
+        lines: the whole text.
+        cut_by: the units.
+    """
+
+    def __init__(
+        self, lines: TextLines, cut_by: Units, start: int = 0, stop: int | None = None
+    ) -> None:
+        """The lines from `start` on and before `stop`; None for all."""
+        self.lines, self.cut_by = lines, cut_by
+        self._start, self._stop = start, len(lines) if stop is None else stop
+
+    # Counted when they are asked for: units that byte pairs of another model replace never are.
+    @cached_property
+    def units(self) -> int:
+        """Number of all units, the ends of lines not counted."""
+        return sum(len(self.cut_by.strings(line)) for line in self.texts())
+
+    @cached_property
+    def characters(self) -> int:
+        """Number of all characters (code points), one for each end of a line included."""
+        return sum(len(line) + 1 for line in self.texts())
+
+    def files(self) -> list["UnitLines"]:
+        """The lines of each file by themselves."""
+        return [
+            UnitLines(self.lines, self.cut_by, start, stop)
+            for start, stop in self.lines.files(self._start, self._stop)
+        ]
+
+    def cut_again(self, cut_by: Units) -> "UnitLines":
+        """The same lines in other units."""
+        return UnitLines(self.lines, cut_by, self._start, self._stop)
+
+    def sampled(self, dropout: float, seed: int) -> Iterator[Sentence]:
+        """The lines in units of which each possible merge is left out with a probability.
+
+        The same seed gives the same units.
+        """
+        generator = random.Random(seed)
+        sample = self.cut_by.sample
+        return (Sentence(tuple(sample(line, dropout, generator))) for line in self.texts())
+
+    def texts(self) -> Iterator[str]:
+        """The lines as they are written."""
+        return self.lines.lines(self._start, self._stop)
+
+    def __len__(self) -> int:
+        """Number of lines."""
+        return self._stop - self._start
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """The lines in their order."""
+        return (Sentence(tuple(self.cut_by.strings(line))) for line in self.texts())
+
+    @overload
+    def __getitem__(self, place: int) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Sentence, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Sentence | tuple[Sentence, ...]:
+        """A line, or some of them."""
+        if isinstance(place, slice):
+            return tuple(self[number] for number in range(len(self))[place])
+        number = range(len(self))[place]  # raises IndexError, and counts from the end below 0
+        return Sentence(tuple(self.cut_by.strings(self.lines[self._start + number])))

@@ -1,0 +1,1 @@
+"""From a file, a pipe or a packed file to its lines."""

@@ -1,0 +1,143 @@
+"""The columns of texts and of labels in TSV and CSV files."""
+
+from pathlib import Path
+
+import pytest
+from formats_help import read
+from read_files import refusal
+
+from tagkit.config import DataConfig
+from tagkit.corpus.formats.tables.delimited import read_csv
+from tagkit.corpus.formats.tables.text_columns import Row, find_text_layout
+from tagkit.corpus.source.options import Reading
+from tagkit.errors import DataError, FileError
+
+
+def layout_of(first: str, rows: list[str], **options: object) -> tuple[bool, list[str]]:
+    """Whether the first row is a header, and the notes on it."""
+    notes: list[str] = []
+    cells: list[Row] = [(n, row.split("|")) for n, row in enumerate([first, *rows], 1)]
+    reading = Reading(DataConfig.model_validate(options), note=notes.append)
+    return find_text_layout(cells, "a.csv", reading).header, notes
+
+
+STARS = [f"a text of words {n}|{1 + n % 5}" for n in range(20)]
+MOODS = [f"a text of words {n}|{('good', 'bad')[n % 2]}" for n in range(20)]
+
+
+@pytest.mark.parametrize("first", ["Review Text|Stars", "email|is_spam", "x|y z"])
+def test_a_first_label_that_is_no_number_above_numbers_is_a_name(first: str) -> None:
+    shown = repr(first.replace("|", ", "))
+    assert layout_of(first, STARS) == (True, [
+        "a.csv:1: read as the names of the columns, as all labels below are numbers: " + shown
+    ])  # fmt: skip
+    swapped = ["|".join(row.split("|")[::-1]) for row in (first, *STARS)]
+    assert layout_of(swapped[0], swapped[1:])[0]
+    assert layout_of(first, STARS, label_column=1)[0]
+    # What the configuration says, and what is a number too, is no header.
+    assert layout_of(first, STARS, header="no") == (False, [])
+    assert layout_of("a text of words|3", STARS) == (False, [])
+    assert layout_of(first, STARS[:9]) == (False, [])
+
+
+def test_a_first_label_that_no_other_line_has_is_mentioned() -> None:
+    said = (
+        "a.csv:1: the only line with the label 'Klasse'. If it names the columns, say so: "
+        "data.label_column=Klasse"
+    )
+    for count in (4, 8, 20):  # two of each other label are enough
+        assert layout_of("Satz|Klasse", MOODS[:count]) == (False, [said])
+    assert layout_of("Satz|Klasse", MOODS[:3]) == (False, [])
+    assert layout_of("Satz|Klasse", MOODS, label_column="Klasse") == (True, [])
+    assert layout_of("Satz|Klasse", MOODS, header="yes") == (True, [])
+    said = said.replace("Klasse'", "die Klasse'").replace(
+        "data.label_column=Klasse", "data.header=yes"
+    )
+    assert layout_of("Satz|die Klasse", MOODS) == (False, [said])  # two words need quotes
+    # Not where other labels are of one line too, nor where it comes again.
+    assert layout_of("Satz|Klasse", [*MOODS, "a text|odd"]) == (False, [])
+    assert layout_of("Satz|good", MOODS) == (False, [])
+
+
+@pytest.mark.parametrize("name", ["question", "title", "review"])
+def test_a_text_that_is_a_known_name_is_no_header_where_its_label_comes_again(name: str) -> None:
+    words = [f"word{n}|{('noun', 'verb')[n % 2]}" for n in range(8)]
+    assert layout_of(f"{name}|noun", words, label_column=1) == (False, [])
+    assert layout_of(f"{name}|group", words, label_column=1) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "options", "expected"),
+    [
+        ("label|Nr|text", {"text_column": "Mail", "label_column": "Art"}, (2, 0)),
+        ("label|Nr|text", {"text_column": 3, "label_column": 4}, (2, 0)),
+        ("label|Mail|text", {"text_column": "mail", "label_column": "Art"}, (1, 0)),
+        ("Text|Nr|Label", {"text_column": "Mail", "label_column": "Art"}, (0, 2)),
+        # Of another table numbers are as they are.
+        ("text|Nr|label", {"text_column": 1, "label_column": 2}, None),
+        ("Nr|Mail|Art", {"text_column": "Mail", "label_column": "Art"}, None),
+    ],
+)
+def test_predictions_may_have_the_columns_that_tagkit_writes(
+    first: str, options: dict[str, object], expected: tuple[int, int] | None
+) -> None:
+    rows: list[Row] = [(1, first.split("|")), (2, ["a b", "c d", "e f"])]
+    notes: list[str] = []
+    reading = Reading(DataConfig.model_validate(options), note=notes.append, own_columns=True)
+    layout = find_text_layout(rows, "a.csv", reading)
+    assert (layout.text, layout.label) == (expected or (1, 2))
+    assert notes == ["a.csv: its columns text and label are read"] * (expected is not None)
+    if expected and first[0] == "l" and options["text_column"] != "mail":
+        with pytest.raises(FileError, match=r"a\.csv:1: data\.text_column = "):
+            find_text_layout(rows, "a.csv", Reading(reading.data))
+
+
+def test_new_texts_are_not_told_to_set_what_a_model_has() -> None:
+    rows: list[Row] = [(1, ["Nr", "Mail", "Art"]), (2, ["1", "a b", "x"])]
+    with pytest.raises(FileError) as caught:
+        find_text_layout(rows, "a.csv", Reading(DataConfig(), with_tags=False))
+    assert str(caught.value) == (
+        "a.csv:1: expected a label and a text, found 3 columns and nothing that tells which is "
+        'which. Name the column of the texts "text" in the first row'
+    )
+
+
+def test_one_column_is_not_called_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("one\n", encoding="utf-8")
+    assert refusal(path, format="tsv").endswith("found 1 column")
+    assert refusal(path, format="tsv", text_column=3).endswith("as the file has 1 column")
+
+
+def test_of_a_label_and_a_label_in_another_case_the_one_in_lower_case_is_the_label() -> None:
+    rows: list[Row] = [
+        (n, row.split("|")) for n, row in enumerate(["text|Label|label", *["hi there|a|b"] * 2], 1)
+    ]
+    layout = find_text_layout(rows, "a.csv", Reading(DataConfig()))
+    assert (layout.text, layout.label, layout.header) == (0, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [
+        ("v1,v2,,", "Name them: data.label_column=v1 data.text_column=v2"),
+        (",v2,v1,", "Name them: data.label_column=v1 data.text_column=v2"),
+        ("v1,,,", "Name them, from 0: data.label_column=0 data.text_column=1"),
+    ],
+)
+def test_the_advice_has_the_names_of_a_header_with_gaps(
+    tmp_path: Path, header: str, advice: str
+) -> None:
+    place = header.split(",").index("v1")
+    rows = [["", "", "", ""] for _ in range(6)]
+    for number, row in enumerate(rows):
+        row[place], row[1] = ("ham", "spam")[number % 2], f"text number {number} of some"
+    content = "\n".join([header, *map(",".join, rows)]) + "\n"
+    path = tmp_path / "spam.csv"
+    path.write_text(content, "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(path, read_csv)
+    assert str(caught.value).endswith(advice)
+    if "=v1" in advice:
+        found = read(path, read_csv, label_column="v1", text_column="v2")
+        assert [item.labels for item in found] == [("ham",), ("spam",)] * 3

@@ -1,0 +1,161 @@
+"""Records of a program whose parts do not fit together are refused by their number."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tagkit
+from tagkit.corpus.records.answers import Answer, as_items
+from tagkit.corpus.source.options import Item
+from tagkit.errors import DataError
+from tagkit.evaluation.scores.labelled import labelled_records
+from tagkit.text.records import (
+    Document,
+    Prediction,
+    Sentence,
+    TaggedText,
+    TaggedToken,
+    TextSpan,
+)
+
+GOOD = [
+    Sentence(("a", "b")),
+    Sentence(("a", "b"), ("O", "B-X")),
+    Sentence(("a", "b"), text="a b", places=((0, 1), (2, 3))),
+    Document("abc", spans=(TextSpan("abc", 0, 3, "X"),)),
+    Document("abc"),
+    Document("abc", tokens=((0, 1), (1, 3))),
+    Sentence(["a", "b"], ["O", "O"]),  # type: ignore[arg-type]
+    # Words of one multiword token share a place.
+    Sentence(("a", "b"), text="ab", places=((0, 2), (0, 2))),
+]
+
+
+def text_with(start: Any, end: Any, text: str = "x", label: Any = "X") -> Document:
+    return Document("abc", spans=(TextSpan(text, start, end, label),))
+
+
+def answer_with(token: TaggedToken) -> TaggedText:
+    return TaggedText("a b", ((token,),), ())
+
+
+def test_records_that_fit_are_taken_as_they_are() -> None:
+    assert list(as_items(GOOD, split=True)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (Sentence(("a", "b"), ("O",)), "expected a tag for each of 2 words, found 1"),
+        (Sentence(("a",), ("O", "O")), "expected a tag for each of 1 word, found 2"),
+        (Sentence(("a", "b"), text="a b"),
+         "expected a place in its text for each of 2 words, found 0"),
+        (Sentence((1, 2)), r"expected words, found \(1, 2\)"),  # type: ignore[arg-type]
+        (Sentence("To"), "expected words, found 'To'"),  # type: ignore[arg-type]
+        (Sentence(None), "expected words, found None"),  # type: ignore[arg-type]
+        (Sentence(("a", "b"), "OO"), "expected tags, found 'OO'"),  # type: ignore[arg-type]
+        (Sentence(("a", "b"), ("O", None)),  # type: ignore[arg-type]
+         r"expected tags, found \('O', None\)"),
+        (Document("a b", labels="sport"),  # type: ignore[arg-type]
+         "expected classes, found 'sport'"),
+        (Sentence(("a", "b"), labels=(1,)),  # type: ignore[arg-type]
+         r"expected classes, found \(1,\)"),
+        (Sentence(("a", "b"), text="a b", places=((0, 1), (2, 9))),
+         "expected places within a text of 3 characters, in its order, found one from 2 to 9"),
+        (Sentence(("a", "b"), text="a b", places=((2, 3), (0, 1))),
+         "expected places within a text of 3 characters, in its order, found one from 0 to 1"),
+        (Sentence(("a", "b"), text="a b", places=("a", "b")),  # type: ignore[arg-type]
+         "places: expected start and end of each, whole numbers, found 'a'"),
+        (Document("a b", tokens=((0, 1), (2, 2))),
+         "expected tokens within a text of 3 characters, in its order, found one from 2 to 2"),
+        (Document("a b", tokens=((0, 2), (1, 3))),
+         "expected tokens within a text of 3 characters, in its order, found one from 1 to 3"),
+        (Document("a b", tokens=("a", "b")),  # type: ignore[arg-type]
+         "tokens: expected start and end of each, whole numbers, found 'a'"),
+        (Document(None), "expected a text, found None"),  # type: ignore[arg-type]
+        (text_with(5, 9), "expected spans within a text of 3 characters, found one from 5 to 9"),
+        (text_with(1, 4), "expected spans within a text of 3 characters, found one from 1 to 4"),
+        (text_with(2, 1), "expected spans within a text of 3 characters, found one from 2 to 1"),
+        (text_with(1, 1), "expected spans within a text of 3 characters, found one from 1 to 1"),
+        (Sentence({"a"}), r"expected words, found \{'a'\}"),  # type: ignore[arg-type]
+        (Sentence(("a", "b"), features=(("x",),)),
+         "expected a feature for each of 2 words, found 1"),
+        (Sentence(("a", "b"), features=("xy",)),  # type: ignore[arg-type]
+         "expected features, found 'xy'"),
+        (Sentence(("a",), features=((1,),)),  # type: ignore[arg-type]
+         r"expected features, found \(1,\)"),
+        (Sentence(("a",), features=None),  # type: ignore[arg-type]
+         "expected feature columns, found None"),
+        (Sentence(("a",), document="x"),  # type: ignore[arg-type]
+         "document: expected a number, found 'x'"),
+        (Sentence(("a",), extra={"id": 3}),  # type: ignore[arg-type]
+         r"extra: expected pairs of a name and a value that JSON can hold, found \{'id': 3\}"),
+        (Sentence(("a",), extra=(("id", {1}),)),
+         r"extra: expected pairs of a name and a value that JSON can hold, found "
+         r"\(\('id', \{1\}\),\)"),
+        (text_with(0, 1), "spans: expected the text from 0 to 1, 'a', found 'x'"),
+        (text_with(0.0, 1, "a"),
+         r"spans: expected start and end of each, whole numbers, found \(0\.0, 1\)"),
+        (text_with(0, 1, "a", 7), "spans: expected a TextSpan with a label, found TextSpan.*"),
+        (Document("abc", spans=((0, 1, "X"),)),  # type: ignore[arg-type]
+         r"spans: expected a TextSpan with a label, found \(0, 1, 'X'\)"),
+        (Document("abc", spans=TextSpan("a", 0, 1, "X")),  # type: ignore[arg-type]
+         "expected spans, found TextSpan.*"),
+        (Prediction(("a", "b"), ("O",)), "expected a tag for each of 2 words, found 1"),
+        (Prediction(("a", "b"), ("O", "O"), labels="x"),  # type: ignore[arg-type]
+         "expected classes, found 'x'"),
+        (answer_with(TaggedToken("a", 0, 9, "O")),
+         "expected tokens within a text of 3 characters, in its order, found one from 0 to 9"),
+        (replace(answer_with(TaggedToken("a", 0, 1, "O")), spans=(TextSpan("b", 0, 1, "X"),)),
+         "spans: expected the text from 0 to 1, 'a', found 'b'"),
+        (TaggedText("a b", None, ()),  # type: ignore[arg-type]
+         "expected sentences, found None"),
+        (text_with(-1, 1), "expected spans within a text of 3 characters, found one from -1 to 1"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(record: Item | Answer, problem: str) -> None:
+    with pytest.raises(DataError, match=f"^record 9: {problem}$"):
+        list(as_items([*GOOD, record], split=True))
+    with pytest.raises(DataError, match=f"^gold: record 9: {problem}$"):
+        labelled_records([*GOOD, record], "gold")
+
+
+def test_spans_stand_in_the_order_of_the_text() -> None:
+    spans = (TextSpan("c", 2, 3, "X"), TextSpan("a", 0, 1, "Y"))
+    with pytest.raises(DataError, match=r"^record 1: expected spans in the order of the text, "):
+        list(as_items([Document("abc", spans=spans)], split=True))
+    (same,) = as_items([Document("abc", spans=spans[::-1])], split=True)
+    assert isinstance(same, Document)
+    assert same.spans == spans[::-1]
+
+
+def test_a_sentence_without_words_is_not_written() -> None:
+    with pytest.raises(DataError, match=r"^record 1: expected at least one word, found none$"):
+        list(as_items([Sentence(())], split=True))
+    assert labelled_records([Sentence((), ())], "gold").items  # nothing to score, and no error
+
+
+def test_numbers_and_arrays_of_numpy_are_taken(tmp_path: Path) -> None:
+    zero, one, three = map(np.int64, (0, 1, 3))
+    words: Any = np.array(["a", "b"])
+    places: Any = ((zero, one), (np.int64(2), three))
+    number: Any = np.int64(7)
+    records = [
+        Sentence(words, text="a b", places=places, document=number),
+        Document("a b", spans=(TextSpan("a", zero, one, "X"),)),  # type: ignore[arg-type]
+    ]
+    sentence, document = as_items(records, split=False)
+    assert sentence.words == ("a", "b")  # type: ignore[union-attr]
+    assert document == Document("a b", spans=(TextSpan("a", 0, 1, "X"),))
+    tagged: Any = np.array(["O", "B-X"])
+    for name in ("a.conll", "a.jsonl"):
+        assert tagkit.write([Sentence(words, tagged)], tmp_path / name) == 1
+        (again,) = tagkit.read(tmp_path / name)
+        assert isinstance(again, Sentence)
+        assert (again.words, again.tags) == (("a", "b"), ("O", "B-X"))
+    assert tagkit.write(records[1:], tmp_path / "b.jsonl") == 1
+    (span,) = next(iter(tagkit.read(tmp_path / "b.jsonl"))).spans  # type: ignore[union-attr,misc]
+    assert span == TextSpan("a", 0, 1, "X")
