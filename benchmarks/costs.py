@@ -31,7 +31,11 @@ import torch
 
 from tagkit.config import load_config
 from tagkit.corpus.files import read
-from tagkit.features.bucketing import batches_at_random, batches_with_little_padding, padding_share
+from tagkit.features.batching.bucketing import (
+    batches_at_random,
+    batches_with_little_padding,
+    padding_share,
+)
 from tagkit.inference.predict.predictor import load
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.task_table import task_of

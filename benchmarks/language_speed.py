@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.features.unit_stream import UnitStream
+from tagkit.features.batching.unit_stream import UnitStream
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of
 from tagkit.training.setup.setup import Prepared, prepare

@@ -6,7 +6,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       corpus/formats/columns/sentences.py -> Sentence(words, tags) of text/records.py
       text/schemes.py            -> tags in IOBES, which the model learns
       features/vocabulary.py     -> word 5, chars 3 9, tag 2     ints
-      features/encoding.py       -> Batch of features/batch.py   (words,), (batch, time)
+      features/batching/encoding.py       -> Batch of features/batching/batch.py   (words,), (batch, time)
       nn/embedding.py            -> vectors                      (batch, time, features)
       nn/encoder.py              -> hidden states                (batch, time, hidden)
       nn/heads/tagging.py        -> emissions                    (batch, time, tags)

@@ -14,8 +14,8 @@ import numpy as np
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.evaluation.reports.criterion import rank
 from tagkit.features import Ids
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import Encoded
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.readout import Examples, Readout, fit_scales

@@ -19,7 +19,7 @@ from small_runs import TASKS, of_task
 
 from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, DataError
-from tagkit.features.contextual import States
+from tagkit.features.batching.contextual import States
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.bundle.contextual import LanguageReader
 from tagkit.text.records import Sentence, TaggedText

@@ -16,7 +16,7 @@ from small_runs import TASKS, of_task
 from tagkit.cli.reports import info_lines
 from tagkit.config import Config, with_options
 from tagkit.errors import ConfigError, Interrupted
-from tagkit.features.contextual import ContextualUnits
+from tagkit.features.batching.contextual import ContextualUnits
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import annotated
 from tagkit.limits import BATCH_SIZE

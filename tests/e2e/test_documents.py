@@ -19,7 +19,7 @@ from tagkit.config import Config, load_config, with_options
 from tagkit.corpus.files import read
 from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import ConfigError, Interrupted, TrainingError
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.bundle import Bundle

@@ -141,7 +141,7 @@ def test_unknown_units_are_counted_part_by_part(
     import torch
 
     prepared = prepare(language_config(tmp_path, "a </s>\n"), torch.device("cpu"))
-    monkeypatch.setattr("tagkit.features.unit_stream._IDS_AT_ONCE", 2)
+    monkeypatch.setattr("tagkit.features.batching.unit_stream._IDS_AT_ONCE", 2)
     # A word that is written like the end of a line is unknown.
     assert unknown_units(prepared) == {"train": UnknownUnits(6, 1), "dev": UnknownUnits(2, 1)}
 

@@ -14,8 +14,8 @@ from vocabularies import NO_FEATURES
 
 import tagkit
 from tagkit.errors import Interrupted
-from tagkit.features import encoding
-from tagkit.features.encoding import encode, encode_words
+from tagkit.features.batching import encoding
+from tagkit.features.batching.encoding import encode, encode_words
 from tagkit.features.vocabulary import CHARS_AT_EACH_END
 from tagkit.inference.predict import word_cache
 from tagkit.inference.predict.predictor import Predictor

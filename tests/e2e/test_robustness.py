@@ -20,7 +20,7 @@ from runs import STEPS, Faulty, StopAt, digests, settings
 from steps import computed, loop_steps, take_step
 
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.models.base.model import Model
 from tagkit.nn.heads import HEADS
 from tagkit.nn.inference import CachedWords

@@ -18,7 +18,7 @@ from tagkit.config import Config, load_config
 from tagkit.corpus.splits.splits import read_train
 from tagkit.corpus.splits.weights import write_weights
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.encoding import Encoded
 from tagkit.models.task_table import task_of
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of

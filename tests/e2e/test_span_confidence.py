@@ -12,7 +12,7 @@ from marks import mostly_slow
 from tag_heads import TAGS, scores_of_paths
 
 from tagkit.config import load_config
-from tagkit.features.encoding import encode
+from tagkit.features.batching.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.task_table import task_of

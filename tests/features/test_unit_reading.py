@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import NO_FEATURES, VOCABULARY
 
-from tagkit.features.encoding import encode, encode_words, index
+from tagkit.features.batching.encoding import encode, encode_words, index
 from tagkit.features.unit_reading import UnitReading, cut_all, learn_units
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.text.byte_pairs import BytePairs

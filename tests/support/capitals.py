@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from tagkit.config import Config
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus
-from tagkit.features.batch import Batch
-from tagkit.features.targets import Target
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.building import build_embedding, build_encoder
 from tagkit.models.base.description import Description, encoder_name

@@ -11,7 +11,7 @@ import torch
 
 from tagkit.config import Config
 from tagkit.errors import Interrupted
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.models.base.model import Model
 from tagkit.training.events.callbacks import Epoch, Listener, Step
 from tagkit.training.run_end import Trained

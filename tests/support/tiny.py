@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from tagkit.config import Config, load_config
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
 from tagkit.nn.inference import CachedWords

@@ -13,7 +13,7 @@ from runs import StopAt, digests
 from tagkit.cli.reports import info_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, Interrupted, TrainingError
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.inference.predict.predictor import load
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.bundle import load_bundle

@@ -11,8 +11,8 @@ import torch
 from tagkit.config import Config
 from tagkit.errors import DataError, DeviceError
 from tagkit.features import Ids
-from tagkit.features.document_batches import batches_to_predict
-from tagkit.features.encoding import Indexed, index
+from tagkit.features.batching.document_batches import batches_to_predict
+from tagkit.features.batching.encoding import Indexed, index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import check_words
 from tagkit.inference.predict.label_consistency import in_agreement, stretches

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tagkit.features import Ids
-from tagkit.features.encoding import EncodedWords, encode_words
+from tagkit.features.batching.encoding import EncodedWords, encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.word_reader import WordReader
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker

@@ -8,7 +8,7 @@ NumPy.
 import numpy as np
 from torch import Tensor
 
-from tagkit.features.encoding import EncodedWords
+from tagkit.features.batching.encoding import EncodedWords
 from tagkit.nn.cells.recurrence import Floats
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.inference import CharReader

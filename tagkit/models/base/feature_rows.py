@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from tagkit.features import Ids
-from tagkit.features.batch import Tokens
-from tagkit.features.crf_features import (
+from tagkit.features.batching.batch import Tokens
+from tagkit.features.batching.crf_features import (
     AFTER,
     BEFORE,
     BORDERS,

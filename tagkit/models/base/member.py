@@ -9,8 +9,8 @@ A model is one such network with its heads, or several of them (`nn/ensemble.py`
 import torch
 from torch import Tensor, nn
 
-from tagkit.features.batch import Batch, Tokens, Words
-from tagkit.features.contextual import ContextualStates, ContextualUnits
+from tagkit.features.batching.batch import Batch, Tokens, Words
+from tagkit.features.batching.contextual import ContextualStates, ContextualUnits
 from tagkit.nn.documents import JoinedRows
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder

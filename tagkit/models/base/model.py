@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.features.batch import Batch, Tokens
-from tagkit.features.contextual import padded_states
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.batch import Batch, Tokens
+from tagkit.features.batching.contextual import padded_states
+from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.member import Member
 from tagkit.models.base.output import ModelOutput

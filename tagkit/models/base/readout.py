@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.crf import CrfHead
 from tagkit.nn.heads.softmax import weighted_cross_entropy

@@ -41,11 +41,11 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features import Ids
-from tagkit.features.batch import Batch
-from tagkit.features.document_batches import batches_of_documents
-from tagkit.features.encoding import encode
-from tagkit.features.examples import Examples
-from tagkit.features.targets import Target
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.document_batches import batches_of_documents
+from tagkit.features.batching.encoding import encode
+from tagkit.features.batching.examples import Examples
+from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.description import Description
 from tagkit.models.base.model import Model

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.features.batch import Tokens
+from tagkit.features.batching.batch import Tokens
+from tagkit.features.batching.examples import Examples
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.examples import Examples
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows
 from tagkit.models.base.model import Model

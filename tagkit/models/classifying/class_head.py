@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.errors import DataError
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.models.base.task_records import FitCorpus, TrainingData
 from tagkit.nn.heads import POOLINGS

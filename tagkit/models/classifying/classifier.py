@@ -24,9 +24,9 @@ from tagkit.evaluation.reports.class_report import ClassReport, make_class_repor
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged
 from tagkit.evaluation.scores.metrics import Kind
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded
-from tagkit.features.targets import Target, class_target
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import Encoded
+from tagkit.features.batching.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.base.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.base.building import (

@@ -21,9 +21,9 @@ from tagkit.evaluation.reports.class_report import JointReport, whole_accuracy
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged
 from tagkit.evaluation.scores.metrics import Kind
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded
-from tagkit.features.targets import Target, class_target, tag_target
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import Encoded
+from tagkit.features.batching.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_classes, check_features, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others

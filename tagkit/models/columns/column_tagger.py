@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.model import Model

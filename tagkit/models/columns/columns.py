@@ -23,8 +23,8 @@ from tagkit.evaluation.reports.criterion import Criterion, find_column_criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged
 from tagkit.evaluation.scores.metrics import MEAN
+from tagkit.features.batching.targets import Target
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_features, check_no_classes
 from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from tagkit.config import Config, fixed
 from tagkit.corpus.records.unit_lines import UnitLines
-from tagkit.features.unit_dropout import ResegmentedText
-from tagkit.features.unit_stream import UnitStream, continuations_of, lines_of, streams_of
+from tagkit.features.batching.unit_dropout import ResegmentedText
+from tagkit.features.batching.unit_stream import UnitStream, continuations_of, lines_of, streams_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.language.text_scoring import ids_of
 from tagkit.text.pairs import DELIMITER

@@ -11,7 +11,7 @@ import numpy as np
 
 from tagkit.config import Config, lm_problem
 from tagkit.errors import ConfigError
-from tagkit.features.targets import Target
+from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import most_frequent, word_key
 from tagkit.models.base.model import Model
 from tagkit.nn.language_loss import PREDICTED_WORDS, LanguageLoss

@@ -8,8 +8,8 @@ pair, and the end of a line is one too. The text is read in segments whose state
 before: truncated back-propagation through time. With `data.context = "line"` each line is a text
 by itself. With `data.pairs` a line is a prefix and its continuation (text/pairs.py).
 
-    lines -> corpus/source/text_lines.py -> features/unit_stream.py -> language_network.py ->
-    nn/softmax
+    lines -> corpus/source/text_lines.py -> features/batching/unit_stream.py -> language_network.py
+    -> nn/softmax
 """
 
 from collections import Counter
@@ -29,11 +29,11 @@ from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.features import Ids
-from tagkit.features.examples import Examples
-from tagkit.features.targets import Target
-from tagkit.features.unit_dropout import ResegmentedText
+from tagkit.features.batching.examples import Examples
+from tagkit.features.batching.targets import Target
+from tagkit.features.batching.unit_dropout import ResegmentedText
+from tagkit.features.batching.unit_stream import UnitStream, steps_of
 from tagkit.features.unit_reading import UnitReading
-from tagkit.features.unit_stream import UnitStream, steps_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.base.building import build_encoder
 from tagkit.models.base.description import Description, encoder_name

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.features.bucketing import batches_in_order
-from tagkit.features.unit_stream import UnitIds, backwards, lines_of, unit_ids
+from tagkit.features.batching.bucketing import batches_in_order
+from tagkit.features.batching.unit_stream import UnitIds, backwards, lines_of, unit_ids
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.language.language_network import FIRST_ROW, Carried, LanguageModel

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from tagkit.config import Config, fixed
 from tagkit.errors import BundleError
-from tagkit.features.crf_features import (
+from tagkit.features.batching.crf_features import (
     cluster_keys,
     feature_groups,
     feature_keys,
     feature_values,
 )
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.calibration import TAGS
 from tagkit.models.base.model import Model

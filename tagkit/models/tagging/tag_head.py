@@ -5,7 +5,7 @@ from torch import Tensor
 
 from tagkit.config import Config, EncoderConfig, HeadConfig, training_scheme
 from tagkit.errors import DataError
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.building import cell_options
 from tagkit.models.base.task_records import TrainingData

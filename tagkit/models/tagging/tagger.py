@@ -20,9 +20,9 @@ from tagkit.corpus.splits.splits import Corpus, for_training
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.judged import Judged
 from tagkit.evaluation.scores.metrics import Kind
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded
-from tagkit.features.targets import Target, tag_target
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import Encoded
+from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.base.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others

@@ -9,8 +9,8 @@ import torch
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.criterion import LOSS
 from tagkit.features import Ids
-from tagkit.features.document_batches import batches_to_predict, count_documents, pieces
-from tagkit.features.examples import Examples
+from tagkit.features.batching.document_batches import batches_to_predict, count_documents, pieces
+from tagkit.features.batching.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.text.records import Sentence

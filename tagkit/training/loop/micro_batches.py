@@ -12,8 +12,8 @@ from torch import Tensor
 
 from tagkit.errors import TrainingError
 from tagkit.features import Ids
-from tagkit.features.batch import Batch
-from tagkit.features.document_batches import count_documents, pieces, share
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.base.memory import forget, is_out_of_memory
 from tagkit.nn.dropout import replace_at_random

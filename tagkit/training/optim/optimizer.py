@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 
 from tagkit.config import TrainConfig, fixed
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 from tagkit.models.base.model import Model
 from tagkit.nn.embedding import row_updated_table
 from tagkit.nn.optimizers import without_compiler

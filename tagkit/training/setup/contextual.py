@@ -20,9 +20,9 @@ from tagkit.config import Config, to_toml, with_options
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError
 from tagkit.features import Ids
-from tagkit.features.contextual import ContextualUnits, States, UnitRows, padded_rows
-from tagkit.features.encoding import Encoded
-from tagkit.features.examples import Examples
+from tagkit.features.batching.contextual import ContextualUnits, States, UnitRows, padded_rows
+from tagkit.features.batching.encoding import Encoded
+from tagkit.features.batching.examples import Examples
 from tagkit.features.language_part import LanguagePart
 from tagkit.limits import MAX_LENGTH
 from tagkit.models.base.model import Model

@@ -7,7 +7,7 @@ another one ends, and there the mentions of a name should be decided one by one.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from tagkit.features.repeated_words import name_of
+from tagkit.features.batching.repeated_words import name_of
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import OUTSIDE, split_tag
 

@@ -13,9 +13,9 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.criterion import Criterion, check_label
 from tagkit.evaluation.scores.metrics import Kind
-from tagkit.features.encoding import Encoded
-from tagkit.features.examples import Examples
-from tagkit.features.unit_dropout import UnitDropout
+from tagkit.features.batching.encoding import Encoded
+from tagkit.features.batching.examples import Examples
+from tagkit.features.batching.unit_dropout import UnitDropout
 from tagkit.features.vocabulary import RESERVED, Vocabulary, word_key
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.base.model import LANGUAGE, Model

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from tagkit.errors import DataError
-from tagkit.features.contextual import States
+from tagkit.features.batching.contextual import States
 from tagkit.features.language_part import LanguagePart
 from tagkit.models.bundle.contextual import RULE
 from tagkit.storage import make_folder, new_folder

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from tagkit.features.unit_dropout import ResegmentedText
-from tagkit.features.unit_stream import UnitStream, places_of
+from tagkit.features.batching.unit_dropout import ResegmentedText
+from tagkit.features.batching.unit_stream import UnitStream, places_of
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.text.records import Sentence
 from tagkit.text.tokenizer import lacks_blanks

@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 import tagkit
 from tagkit.corpus.records.dataset import Split
 from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
-from tagkit.features.batch import Tokens
+from tagkit.features.batching.batch import Tokens
 from tagkit.inference.predict import sentence_batches as module
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.calibrate import remove_calibration

@@ -5,7 +5,7 @@ import pytest
 import torch
 from cell_options import CELL_OPTIONS
 
-from tagkit.features.encoding import encode_words
+from tagkit.features.batching.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.word_reader import WordReader
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tagkit.features.batch import Tokens
-from tagkit.features.crf_features import cluster_keys, feature_keys
+from tagkit.features.batching.batch import Tokens
+from tagkit.features.batching.crf_features import cluster_keys, feature_keys
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
 from tagkit.nn.heads.feature_crf import FeatureCrf

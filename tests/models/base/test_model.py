@@ -12,9 +12,9 @@ from small_runs import TASKS, of_task
 from torch import Tensor, nn
 
 from tagkit.config import Config, EmbeddingsConfig, allowed, load_config, with_options
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded, encode
-from tagkit.features.targets import tag_target
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import Encoded, encode
+from tagkit.features.batching.targets import tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.base.model import Model

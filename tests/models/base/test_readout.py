@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tagkit.features.batch import Batch, Tokens, Words
+from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.models.base.readout import ClassReadout, Examples, Readout, TagReadout, fit_scales
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead

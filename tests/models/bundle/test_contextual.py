@@ -7,7 +7,7 @@ import pytest
 import torch
 from language_parts import DIRECTIONS, UNITS, reader_of
 
-from tagkit.features.contextual import States, UnitRows, padded_states
+from tagkit.features.batching.contextual import States, UnitRows, padded_states
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.bundle import contextual
 from tagkit.models.bundle.contextual import ContextualReader, LanguageReader

@@ -8,8 +8,8 @@ import pytest
 from tagkit.config import Config, load_config
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.text_lines import TextLines
-from tagkit.features.unit_dropout import ResegmentedText
-from tagkit.features.unit_stream import UnitStream
+from tagkit.features.batching.unit_dropout import ResegmentedText
+from tagkit.features.batching.unit_stream import UnitStream
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.text_scoring import ids_of

@@ -10,7 +10,7 @@ from marks import mostly_slow
 from torch import Tensor
 
 from tagkit.config import load_config
-from tagkit.features.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
+from tagkit.features.batching.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of

@@ -13,8 +13,8 @@ from torchcrf import CRF
 
 from tagkit.errors import DataError, Interrupted
 from tagkit.features import Ids
-from tagkit.features.encoding import Encoded, encode
-from tagkit.features.targets import tag_target
+from tagkit.features.batching.encoding import Encoded, encode
+from tagkit.features.batching.targets import tag_target
 from tagkit.inference.score.score import DevScores
 from tagkit.models.tagging.tagger import Tagger
 from tagkit.text.schemes import convert

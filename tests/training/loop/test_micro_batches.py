@@ -11,8 +11,8 @@ from steps import computed
 from torch import Tensor
 
 from tagkit.features import Ids
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.base.model import Model
 from tagkit.training.loop.micro_batches import MicroBatches

@@ -12,7 +12,7 @@ from language_parts import reader_of
 
 from tagkit.config import load_config, parse_saved, parse_toml
 from tagkit.errors import DataError
-from tagkit.features.contextual import ContextualUnits
+from tagkit.features.batching.contextual import ContextualUnits
 from tagkit.models.bundle.bundle import load_bundle, save_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.setup.contextual import (

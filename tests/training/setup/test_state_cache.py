@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tagkit.errors import DataError
-from tagkit.features.contextual import States
+from tagkit.features.batching.contextual import States
 from tagkit.features.language_part import LanguagePart
 from tagkit.text.records import Sentence
 from tagkit.training.setup.state_cache import StateCache, cache_folder

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from vocabularies import CHARS, NO_FEATURES, VOCABULARY
 
 from tagkit.features.affixes import AFFIXES_PER_WORD
-from tagkit.features.encoding import encode, encode_words
-from tagkit.features.targets import tag_target
+from tagkit.features.batching.encoding import encode, encode_words
+from tagkit.features.batching.targets import tag_target
 from tagkit.features.vocabulary import RESERVED
 from tagkit.text.records import Sentence
 

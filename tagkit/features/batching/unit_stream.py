@@ -21,7 +21,7 @@ import numpy.typing as npt
 import torch
 
 from tagkit.features import Ids
-from tagkit.features.batch import Batch, Tokens, Words
+from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import UNKNOWN_ID
 
 _IDS_AT_ONCE = 1 << 20

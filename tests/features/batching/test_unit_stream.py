@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.features import unit_stream
-from tagkit.features.unit_stream import (
+from tagkit.features.batching import unit_stream
+from tagkit.features.batching.unit_stream import (
     backwards,
     continuations_of,
     lines_of,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tagkit.features import Ids
-from tagkit.features.batch import Batch
+from tagkit.features.batching.batch import Batch
 
 
 class Examples(Protocol):

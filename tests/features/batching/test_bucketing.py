@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.features.bucketing import (
+from tagkit.features.batching.bucketing import (
     batches_at_random,
     batches_in_order,
     batches_with_little_padding,

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagkit.features import Ids
-from tagkit.features.batch import Batch
-from tagkit.features.document_batches import documents_of_rows
-from tagkit.features.encoding import Encoded, encode_words, index, words_and_tokens
-from tagkit.features.unit_stream import UnitStream
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.document_batches import documents_of_rows
+from tagkit.features.batching.encoding import Encoded, encode_words, index, words_and_tokens
+from tagkit.features.batching.unit_stream import UnitStream
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.records import Sentence
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagkit.features import Ids
-from tagkit.features.encoding import Indexed
+from tagkit.features.batching.encoding import Indexed
 
 
 @dataclass(frozen=True, slots=True)

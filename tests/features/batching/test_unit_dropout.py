@@ -7,12 +7,12 @@ import pytest
 import torch
 from vocabularies import NO_FEATURES
 
-from tagkit.features.batch import Batch
-from tagkit.features.encoding import encode
-from tagkit.features.targets import Target
-from tagkit.features.unit_dropout import ResegmentedText, UnitDropout
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.encoding import encode
+from tagkit.features.batching.targets import Target
+from tagkit.features.batching.unit_dropout import ResegmentedText, UnitDropout
+from tagkit.features.batching.unit_stream import UnitStream, streams_of
 from tagkit.features.unit_reading import UnitReading
-from tagkit.features.unit_stream import UnitStream, streams_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.records import Sentence

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.features.affixes import word_shape
-from tagkit.features.crf_features import (
+from tagkit.features.batching.crf_features import (
     cluster_keys,
     feature_groups,
     feature_keys,

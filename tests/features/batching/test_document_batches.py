@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.features.bucketing import (
+from tagkit.features.batching.bucketing import (
     batches_at_random,
     batches_in_order,
     batches_with_little_padding,
 )
-from tagkit.features.document_batches import (
+from tagkit.features.batching.document_batches import (
     batches_of_documents,
     batches_to_predict,
     count_documents,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tagkit.features import Ids
-from tagkit.features.bucketing import (
+from tagkit.features.batching.bucketing import (
     MAX_TOKENS,
     batches_at_random,
     batches_in_order,

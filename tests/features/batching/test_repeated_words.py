@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.features.encoding import Indexed
-from tagkit.features.repeated_words import repeated_words
+from tagkit.features.batching.encoding import Indexed
+from tagkit.features.batching.repeated_words import repeated_words
 
 WORDS = ["Rome", "ROME", "rome", "the", "The", "Ärzte", "ÄRZTE", "3M", "3m", "-", "東京", "İzmir"]
 

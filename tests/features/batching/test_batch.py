@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tagkit.features import batch as module
-from tagkit.features.batch import Batch, Tokens, Words, joined
+from tagkit.features.batching import batch as module
+from tagkit.features.batching.batch import Batch, Tokens, Words, joined
 
 
 def a_batch() -> Batch:

@@ -1,0 +1,1 @@
+"""Sentences -> ids -> padded batches."""
