@@ -37,7 +37,7 @@ from recurrent_results import draw, read_rows, tables
 from recurrent_tasks import run_speed, run_task
 from sizes import parse_setting
 
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS
 
 Setting = tuple[str, tuple[str, ...]]
 SETTINGS: dict[str, tuple[str, ...]] = {

@@ -134,7 +134,7 @@ def _by_share(predictor: "Predictor", parts: dict[str, str]) -> dict[str, Any]:
         parts: names of the parts to score, and of the options that have their files.
     """
     from tagkit.corpus.splits.splits import read_split
-    from tagkit.nn.heads.feature_crf import SHARES
+    from tagkit.nn.feature_crf.feature_crf import SHARES
 
     if (crf := predictor.model.feature_crf) is None:
         return {}

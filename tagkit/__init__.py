@@ -2,23 +2,29 @@ r"""tagkit: sequence tagging and classification with recurrent networks, from fi
 
 The road of one line through the code (tests/e2e/test_journey.py walks it):
 
-    "EU\tNNP\tB-ORG"                                            a line in data/
-      corpus/formats/columns/sentences.py -> Sentence(words, tags) of text/records.py
-      text/schemes.py            -> tags in IOBES, which the model learns
-      features/vocabulary.py     -> word 5, chars 3 9, tag 2     ints
-      features/batching/encoding.py       -> Batch of features/batching/batch.py   (words,), (batch, time)
-      nn/embedding.py            -> vectors                      (batch, time, features)
-      nn/encoder.py              -> hidden states                (batch, time, hidden)
-      nn/heads/tagging.py        -> emissions                    (batch, time, tags)
+    "EU\tNNP\tB-ORG"                                              a line in data/
+      corpus/formats/columns/sentences.py
+                                   -> Sentence(words, tags) of text/records.py
+      text/schemes.py              -> tags in IOBES, which the model learns
+      features/vocabulary.py       -> word 5, chars 3 9, tag 2     ints
+      features/batching/encoding.py
+                                   -> Batch of features/batching/batch.py
+                                                                   (words,), (batch, time)
+      nn/layers/embedding.py       -> vectors                      (batch, time, features)
+      nn/layers/encoder.py         -> hidden states                (batch, time, hidden)
+      nn/heads/tagging.py          -> emissions                    (batch, time, tags)
     in training, for a batch
-      nn/heads/crf.py            -> loss in nats, tokens         (), ()
-      training/trainer.py        -> gradients, one step of the optimizer
+      nn/heads/crf.py              -> loss in nats, tokens         (), ()
+      training/trainer.py          -> gradients, one step of the optimizer
     in prediction, for a batch
-      nn/crf/chain.py            -> best path                    (batch, time)
-      models/tagging/tag_decoding.py     -> tags in IOB2 again; Span(0, 1, "ORG")
-      inference/write/render.py, corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"
+      nn/crf/chain.py              -> best path                    (batch, time)
+      models/tagging/tag_decoding.py
+                                   -> tags in IOB2 again; Span(0, 1, "ORG")
+      inference/write/render.py, corpus/formats/columns/writer.py
+                                   -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags
-      evaluation/reports/tag_report.py   -> precision, recall, F1
+      evaluation/reports/tag_report.py
+                                   -> precision, recall, F1
 
 What depends on the task ("tag", "classify", "both", "language-model") is behind the interface in
 models/base/task.py, and a classifier has nn/heads/classification.py in place of a tagger's head.

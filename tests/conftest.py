@@ -122,7 +122,7 @@ def short_fits() -> Iterator[int]:
     Returns:
         The number of steps that they are found in otherwise.
     """
-    from tagkit.nn.heads import feature_crf_fit  # imports torch, as `has_gpu` does
+    from tagkit.nn.feature_crf import feature_crf_fit  # imports torch, as `has_gpu` does
 
     steps = feature_crf_fit._MAX_STEPS
     with pytest.MonkeyPatch.context() as patch:
@@ -133,7 +133,7 @@ def short_fits() -> Iterator[int]:
 @pytest.fixture
 def full_fits(short_fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found in all steps."""
-    monkeypatch.setattr("tagkit.nn.heads.feature_crf_fit._MAX_STEPS", short_fits)
+    monkeypatch.setattr("tagkit.nn.feature_crf.feature_crf_fit._MAX_STEPS", short_fits)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from tagkit.cli.refusals import refuse
 from tagkit.limits import CACHE_SHARE, CACHE_THETA, CACHE_THETA_MAX, CACHE_WINDOW
 
 if TYPE_CHECKING:  # its module imports torch
-    from tagkit.nn.neural_cache import CacheOptions
+    from tagkit.nn.softmax.neural_cache import CacheOptions
 
 Cache = Annotated[
     bool,
@@ -63,7 +63,7 @@ def cache_of(
             "is for --cache",
         )
         return None
-    from tagkit.nn.neural_cache import CacheOptions
+    from tagkit.nn.softmax.neural_cache import CacheOptions
 
     return CacheOptions(
         window=CACHE_WINDOW if window is None else window,

@@ -164,7 +164,7 @@ class TrainConfig(Section):
         ),
     ] = "auto"
     # Omega of Pascanu et al. 2013 (Goodfellow, Bengio and Courville, eq. 10.52), which asks that a
-    # gradient keeps its norm from token to token: `nn/information_flow.py`.
+    # gradient keeps its norm from token to token: `nn/layers/information_flow.py`.
     flow_strength: Annotated[
         float,
         Field(ge=0),
@@ -191,7 +191,8 @@ class TrainConfig(Section):
             needs=BY_GRADIENT,
         ),
     ] = 0.0
-    # Beside tagging, over words (Rei 2017) and characters (Liu et al. 2018): `nn/language_loss.py`.
+    # Beside tagging, over words (Rei 2017) and characters (Liu et al. 2018):
+    # `nn/softmax/language_loss.py`.
     lm_loss: Annotated[
         float,
         Field(ge=0),

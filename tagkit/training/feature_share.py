@@ -11,7 +11,7 @@ import math
 from tagkit.evaluation.reports.criterion import Criterion, score_text
 from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.nn.heads.feature_crf import SHARES
+from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.training.loop.run import Run
 
 # The margin is this divided by the root of the sentences of dev, as the standard error of a

@@ -1,8 +1,8 @@
 """Training in closed form: the read-out of an echo-state network by ridge regression.
 
-One pass over the training corpus gathers the sums of `nn/ridge.py`, from which the read-out for
-every penalty follows. The penalty is chosen on dev as an epoch is, by `train.metric`. A run of this
-kind has one epoch, whose result is scored, saved and resumed as that of any other.
+One pass over the training corpus gathers the sums of `nn/heads/ridge.py`, from which the read-out
+for every penalty follows. The penalty is chosen on dev as an epoch is, by `train.metric`. A run of
+this kind has one epoch, whose result is scored, saved and resumed as that of any other.
 """
 
 import math
@@ -19,7 +19,7 @@ from tagkit.features.batching.encoding import Encoded
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.readout import Examples, Readout, fit_scales
-from tagkit.nn.ridge import RidgeSums, Rows, Solution
+from tagkit.nn.heads.ridge import RidgeSums, Rows, Solution
 from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run
 from tagkit.training.loop.state import EpochPlan

@@ -201,11 +201,11 @@ def test_heads_share_the_hidden_values_of_a_transformer(options: list[str], expe
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.models.task_table import COLUMNS, TASKS
     from tagkit.nn.cells import CELLS
-    from tagkit.nn.encoder import LAYERS
     from tagkit.nn.heads import HEADS, POOLINGS
     from tagkit.nn.heads.classification import ACTIVATIONS
     from tagkit.nn.heads.sampling import SAMPLINGS
-    from tagkit.nn.recurrent_layer import MERGES
+    from tagkit.nn.layers.encoder import LAYERS
+    from tagkit.nn.layers.recurrent_layer import MERGES
     from tagkit.text.tokenizer import TOKENIZERS
     from tagkit.text.unit_kinds import UNIT_KINDS
     from tagkit.training.optim.optimizer import OPTIMIZERS

@@ -13,7 +13,7 @@ from tagkit.cli.main import app
 from tagkit.config import Config, load_config
 from tagkit.errors import Interrupted
 from tagkit.inference.predict.predictor import load
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train
 

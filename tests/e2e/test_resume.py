@@ -26,7 +26,7 @@ from runs import EPOCHS, STEPS, StopAt, digests, resumed, settings, to_the_end, 
 from tagkit.config import with_options
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.inference.predict.predictor import load
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.storage import whole_folder
 from tagkit.training.events.callbacks import Step
 from tagkit.training.folder.run_identity import identity

@@ -23,7 +23,7 @@ from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.models.base.model import Model
 from tagkit.nn.heads import HEADS
-from tagkit.nn.inference import CachedWords
+from tagkit.nn.layers.inference import CachedWords
 from tagkit.training.loop.state import RunState
 from tagkit.training.optim.optimizer import ModelOptimizer
 from tagkit.training.processes.distributed import processes_of

@@ -9,8 +9,8 @@ import torch
 from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor
 
-from tagkit.nn.information_flow import watched_flow
-from tagkit.nn.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.information_flow import watched_flow
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer
 from tagkit.nn.second_thread import read_both, second_thread
 
 MASK = torch.arange(7) < torch.tensor([7, 2, 5, 1])[:, None]

@@ -10,7 +10,7 @@ from torch import Tensor
 from tagkit.config import EncoderConfig
 from tagkit.models.base.building import cell_options
 from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import CellOptions, Network
+from tagkit.nn.recurrence.cell import CellOptions, Network
 
 CELL_OPTIONS = cell_options(EncoderConfig())  # the defaults
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.recurrence.cell import CellOptions
 
 Array = npt.NDArray[np.float64]
 Weights = Mapping[str, Array]

@@ -9,7 +9,7 @@ from tagkit.config import Config, load_config
 from tagkit.features.batching.batch import Batch
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
-from tagkit.nn.inference import CachedWords
+from tagkit.nn.layers.inference import CachedWords
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]

@@ -17,8 +17,8 @@ from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
 from tagkit.inference.score.score import gold_split
 from tagkit.models.tagging import feature_crf
+from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.nn.heads.bag_of_words import BagOfWords
-from tagkit.nn.heads.feature_crf import SHARES
 from tagkit.training import feature_share
 from tagkit.training.feature_share import score_dev
 from tagkit.training.loop.run import Run

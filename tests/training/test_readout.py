@@ -17,7 +17,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.inference.predict.predictor import load
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.bundle import load_bundle
-from tagkit.nn.ridge import RidgeSums, Solution
+from tagkit.nn.heads.ridge import RidgeSums, Solution
 from tagkit.training.events.callbacks import Listener
 from tagkit.training.readout import PENALTIES
 from tagkit.training.run_end import Trained

@@ -24,7 +24,7 @@ from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.model import Model
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import illegal_count
 from tagkit.training.events.callbacks import Epoch, Listener, Save, Step

@@ -35,7 +35,7 @@ from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import ModelContext, PredictionOptions
 from tagkit.models.tagging.tag_scoring import tags_in
 from tagkit.models.task_table import task_of
-from tagkit.nn.inference import PRECISIONS, precisions_of
+from tagkit.nn.layers.inference import PRECISIONS, precisions_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import PLAIN

@@ -19,8 +19,8 @@ from tagkit.inference.predict.word_reader import WordReader
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
 from tagkit.models.base.member import Member
 from tagkit.models.base.model import Model
-from tagkit.nn.heads.feature_crf import FeatureCrf
-from tagkit.nn.inference import CachedWords, CharReader, layer_readers
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
+from tagkit.nn.layers.inference import CachedWords, CharReader, layer_readers
 
 _MAX_BYTES = 64 * 2**20  # of the cached rows, vectors and projections together
 _MAX_CHARS = 16 * 2**20  # of all cached words, which are the keys of a dict

@@ -9,10 +9,10 @@ import numpy as np
 from torch import Tensor
 
 from tagkit.features.batching.encoding import EncodedWords
-from tagkit.nn.cells.recurrence import Floats
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.inference import CharReader
-from tagkit.nn.row_reader import RowReader
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.inference import CharReader
+from tagkit.nn.layers.row_reader import RowReader
+from tagkit.nn.recurrence.recurrence import Floats
 
 # Words that are read at once: all their affixes are in memory one by one before they are summed.
 _FEW = 64

@@ -16,7 +16,7 @@ from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.model_folder import find_bundle
-from tagkit.nn.inference import PRECISIONS, precisions_of
+from tagkit.nn.layers.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Sentence
 
 BATCH_SIZES = (1, 32, 256)  # one request at a time; a busy service; a whole corpus

@@ -19,7 +19,7 @@ from tagkit.wording import clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predict.predictor import Predictor
-    from tagkit.nn.neural_cache import CacheOptions
+    from tagkit.nn.softmax.neural_cache import CacheOptions
 
 
 def evaluate(

@@ -26,7 +26,7 @@ from tagkit.inference.score.one_column import OneColumn, all_columns, one_column
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.language_scoring import language_report
-from tagkit.nn.neural_cache import CacheOptions
+from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
 from tagkit.wording import Message, Setting, clipped, joined, listed, plural, quoted
 

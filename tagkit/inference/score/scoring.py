@@ -26,7 +26,7 @@ from tagkit.wording import Message, Setting, clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predict.predictor import Predictor
-    from tagkit.nn.neural_cache import CacheOptions
+    from tagkit.nn.softmax.neural_cache import CacheOptions
 
 Records = Iterable[Sentence | Document | Prediction | TaggedText]
 

@@ -10,17 +10,17 @@ from tagkit.config import (
 )
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.base.member import Member
-from tagkit.nn.cells.cell import CellOptions
-from tagkit.nn.contextual import ContextualInput
-from tagkit.nn.embedding import (
+from tagkit.nn.layers.contextual import ContextualInput
+from tagkit.nn.layers.embedding import (
     AffixEmbedding,
     CharEncoder,
     SharedVectors,
     TokenEmbedding,
     WordEmbedding,
 )
-from tagkit.nn.encoder import Encoder
-from tagkit.nn.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.encoder import Encoder
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer
+from tagkit.nn.recurrence.cell import CellOptions
 
 
 def build_others(config: Config, vocabulary: Vocabulary, first: TokenEmbedding) -> list[Member]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tagkit.config import Config
 from tagkit.evaluation.scores.metrics import Kind, added_metrics, headline_column, history_key
-from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.wording import joined
 
 

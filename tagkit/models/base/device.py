@@ -10,7 +10,7 @@ from torch import nn
 from tagkit.config import DEVICES, default_threads, is_device
 from tagkit.errors import DeviceError
 from tagkit.limits import MAX_THREADS
-from tagkit.nn.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer
 from tagkit.nn.threads import choose_threads
 from tagkit.wording import clipped, quoted
 

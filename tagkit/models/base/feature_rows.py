@@ -28,7 +28,7 @@ from tagkit.features.batching.crf_features import (
     word_parts,
 )
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.text.records import Sentence
 
 _START, _END = range(len(BORDERS))  # rows before those of words: what stands beside a sentence

@@ -1,9 +1,10 @@
 """One network: words, characters and features to hidden states.
 
-    words, characters, features -> vectors        nn/embedding.py
-    vectors                     -> hidden states  nn/encoder.py, or nn/inference.py in prediction
+    words, characters, features -> vectors        nn/layers/embedding.py
+    vectors                     -> hidden states  nn/layers/encoder.py; in prediction
+                                                  nn/layers/inference.py
 
-A model is one such network with its heads, or several of them (`nn/ensemble.py`).
+A model is one such network with its heads, or several of them (`nn/heads/ensemble.py`).
 """
 
 import torch
@@ -11,10 +12,10 @@ from torch import Tensor, nn
 
 from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.contextual import ContextualStates, ContextualUnits
-from tagkit.nn.documents import JoinedRows
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
-from tagkit.nn.inference import CachedWords, CharReader, read_cached
+from tagkit.nn.layers.documents import JoinedRows
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
+from tagkit.nn.layers.inference import CachedWords, CharReader, read_cached
 
 
 class Member(nn.Module):

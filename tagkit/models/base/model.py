@@ -1,7 +1,7 @@
 """What the models of all tasks share: words, characters and features to hidden states.
 
-One network, or several side by side (`member.py`, `nn/ensemble.py`), gives the states. A task adds
-what it reads from them, its heads, and their loss (`tagger.py`, `classifier.py`, `joint.py`).
+One network, or several side by side (`member.py`, `nn/heads/ensemble.py`), gives the states. A task
+adds what it reads from them, its heads, and their loss (`tagger.py`, `classifier.py`, `joint.py`).
 """
 
 from abc import ABC, abstractmethod
@@ -21,16 +21,16 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.member import Member
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout
-from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, token_weights
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
-from tagkit.nn.ensemble import alone, together
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.heads.bag_of_words import BagOfWords
-from tagkit.nn.heads.feature_crf import FeatureCrf
-from tagkit.nn.inference import CachedWords
-from tagkit.nn.information_flow import watched_flow
-from tagkit.nn.language_loss import LanguageLoss, Sides
+from tagkit.nn.heads.ensemble import alone, together
+from tagkit.nn.layers.activation_penalty import activation_penalty, temporal_penalty, token_weights
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
+from tagkit.nn.layers.inference import CachedWords
+from tagkit.nn.layers.information_flow import watched_flow
 from tagkit.nn.parameters import count_parameters
+from tagkit.nn.softmax.language_loss import LanguageLoss, Sides
 from tagkit.text.records import Sentence
 
 Fitted = FeatureCrf | BagOfWords  # what no gradient step changes
@@ -84,7 +84,7 @@ class Model(Member, ABC):
 
         Args:
             states: (batch, time, hidden) hidden state of each token; of all members of an
-                ensemble side by side, as `alone` or `together` of `nn/ensemble.py` give them.
+                ensemble side by side, as `alone` or `together` of `nn/heads/ensemble.py` give them.
             final: (batch, hidden) final states of the directions, merged, likewise.
             batch: with the targets.
 

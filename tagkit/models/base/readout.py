@@ -1,8 +1,9 @@
 """The read-outs of a model: the linear layers of its heads, which ridge regression can solve.
 
 A head whose scores are linear in the states, and that has no other weights to be trained, is
-solved in two stages. `nn/ridge.py` gives the linear layer, whose scores lie between -1 and 1 for
-the most part. They are then made into log odds by few numbers, which minimise the head's own loss:
+solved in two stages. `nn/heads/ridge.py` gives the linear layer, whose scores lie between -1 and 1
+for the most part. They are then made into log odds by few numbers, which minimise the head's own
+loss:
 
     emissions = a W h,   and for a CRF   transitions = b (log p(tag | tag before) - log p(tag))
 
@@ -23,12 +24,12 @@ from torch.func import functional_call
 from tagkit.features.batching.batch import Batch
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.crf import CrfHead
+from tagkit.nn.heads.ridge import Rows, Solution
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.tag_space import StepScores
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.nn.optimizers import minimize
 from tagkit.nn.padding import weight_of_tokens, zero_padding
-from tagkit.nn.ridge import Rows, Solution
 
 # Of scores between -1 and 1; that of the bigrams.
 _FIRST_SCALES = (5.0, 0.5)

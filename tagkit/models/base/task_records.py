@@ -12,7 +12,7 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows
 from tagkit.models.base.model import Model
-from tagkit.nn.inference import CachedWords
+from tagkit.nn.layers.inference import CachedWords
 from tagkit.text.records import Sentence
 
 

@@ -51,11 +51,11 @@ from tagkit.models.base.task_records import (
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
 from tagkit.models.tagging.judging import judged_classes
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads.bag_of_words import log_scores
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.temperature import UNCALIBRATED
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
 # From this probability on a class is more probable than not. It is the default where a text may

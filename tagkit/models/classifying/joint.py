@@ -70,11 +70,11 @@ from tagkit.models.tagging.tagger import (
     tags_of,
 )
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.heads.classification import ClassHead
-from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.heads.tagging import Head
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import PLAIN, has_spans
 

@@ -19,10 +19,10 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.columns.codecs import CODECS
-from tagkit.nn.dropout import LockedDropout
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
-from tagkit.nn.inference import CachedWords
+from tagkit.nn.layers.dropout import LockedDropout
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
+from tagkit.nn.layers.inference import CachedWords
 
 
 class ColumnTagger(Model):

@@ -14,7 +14,7 @@ from tagkit.errors import ConfigError
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import most_frequent, word_key
 from tagkit.models.base.model import Model
-from tagkit.nn.language_loss import PREDICTED_WORDS, LanguageLoss
+from tagkit.nn.softmax.language_loss import PREDICTED_WORDS, LanguageLoss
 from tagkit.text.records import Sentence
 
 _UNKNOWN = 0  # id of all words but the most frequent ones

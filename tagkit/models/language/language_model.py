@@ -50,8 +50,8 @@ from tagkit.models.language.language_examples import examples_of
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.language_scoring import language_report
 from tagkit.models.language.text_scoring import units_of
-from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.softmax import SOFTMAXES
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import SoftmaxOptions

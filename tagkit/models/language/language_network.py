@@ -20,10 +20,10 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
-from tagkit.nn.cells.cell import State
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
-from tagkit.nn.recurrent_layer import detached
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
+from tagkit.nn.layers.recurrent_layer import detached
+from tagkit.nn.recurrence.cell import State
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import UnitSoftmax
 

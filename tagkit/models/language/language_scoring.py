@@ -15,7 +15,7 @@ from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_network import FIRST_ROW, LanguageModel
 from tagkit.models.language.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
-from tagkit.nn.neural_cache import CacheOptions
+from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
 from tagkit.text.units import END

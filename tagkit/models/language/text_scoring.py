@@ -12,7 +12,7 @@ from tagkit.features.batching.unit_stream import UnitIds, backwards, lines_of, u
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.language.language_network import FIRST_ROW, Carried, LanguageModel
-from tagkit.nn.neural_cache import CacheOptions, NeuralCache
+from tagkit.nn.softmax.neural_cache import CacheOptions, NeuralCache
 from tagkit.text.pairs import DELIMITER, PairUnits
 from tagkit.text.records import Sentence
 from tagkit.text.units import END, Units, WordUnits

@@ -53,11 +53,11 @@ from tagkit.models.tagging.tag_decoding import (
 from tagkit.models.tagging.tag_head import build_tag_head, set_head_constants
 from tagkit.models.tagging.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.encoder import Encoder
-from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.heads.tagging import ChainHead, Head, ProductHead
 from tagkit.nn.heads.viterbi import estimate_bigrams
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, has_spans
 from tagkit.text.windows import join

@@ -1,6 +1,5 @@
 """Recurrent cells by name. A cell is one module here and one row of `CELLS`."""
 
-from tagkit.nn.cells.cell import Cell
 from tagkit.nn.cells.clockwork import CLOCKWORK
 from tagkit.nn.cells.deep_transition import DEEP_TRANSITION
 from tagkit.nn.cells.echo_state import ECHO_STATE
@@ -14,6 +13,7 @@ from tagkit.nn.cells.peephole_lstm import PEEPHOLE_LSTM
 from tagkit.nn.cells.recurrent_highway import RECURRENT_HIGHWAY
 from tagkit.nn.cells.skip import SKIP
 from tagkit.nn.cells.sru import SRU
+from tagkit.nn.recurrence.cell import Cell
 
 # The keys are the values that the configuration allows for `cell`.
 CELLS: dict[str, Cell] = {

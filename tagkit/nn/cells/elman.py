@@ -16,15 +16,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.cells.fused import (
+from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
+from tagkit.nn.recurrence.fused import (
     fused_weights,
     projection,
     recurrent_weight,
     with_fresh_weights,
 )
-from tagkit.nn.cells.recurrence import Floats, Recurrence, StepInputs
-from tagkit.nn.products import Product
+from tagkit.nn.recurrence.products import Product
+from tagkit.nn.recurrence.recurrence import Floats, Recurrence, StepInputs
 
 
 def read(

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.cells.fused import fused_weights, with_fresh_weights
-from tagkit.nn.cells.initial import fill_chrono
-from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs
-from tagkit.nn.products import Product
+from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
+from tagkit.nn.recurrence.fused import fused_weights, with_fresh_weights
+from tagkit.nn.recurrence.initial import fill_chrono
+from tagkit.nn.recurrence.products import Product
+from tagkit.nn.recurrence.recurrence import HALF, Floats, Recurrence, StepInputs
 
 
 def biases(network: Network) -> tuple[Tensor, tuple[Tensor, ...]]:

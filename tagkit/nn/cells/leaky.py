@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions
-from tagkit.nn.cells.initial import fill_chrono
-from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
+from tagkit.nn.recurrence.cell import Cell, CellOptions
+from tagkit.nn.recurrence.initial import fill_chrono
+from tagkit.nn.recurrence.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 
 LONGEST = 32  # steps that the slowest unit of the spectrum remembers: more than most sentences have
 

@@ -16,17 +16,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.cells.fused import (
+from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
+from tagkit.nn.recurrence.fused import (
     fused_weights,
     projection,
     recurrent_weight,
     with_fresh_weights,
 )
-from tagkit.nn.cells.initial import fill_chrono
-from tagkit.nn.cells.packed_lstm import packed_states
-from tagkit.nn.cells.recurrence import HALF, ONE, QUARTER, Floats, Recurrence, StepInputs
-from tagkit.nn.products import Product
+from tagkit.nn.recurrence.initial import fill_chrono
+from tagkit.nn.recurrence.packed_lstm import packed_states
+from tagkit.nn.recurrence.products import Product
+from tagkit.nn.recurrence.recurrence import HALF, ONE, QUARTER, Floats, Recurrence, StepInputs
 
 
 def arrange(rows: Tensor) -> Tensor:

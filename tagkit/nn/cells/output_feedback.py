@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions
-from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
+from tagkit.nn.recurrence.cell import Cell, CellOptions
+from tagkit.nn.recurrence.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 
 
 class OutputFeedbackNetwork(LoopNetwork):

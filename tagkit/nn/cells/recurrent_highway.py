@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions
-from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
+from tagkit.nn.recurrence.cell import Cell, CellOptions
+from tagkit.nn.recurrence.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 
 # Zilly et al. 2017 begin between -2 and -4. Each of K layers of a step replaces sigmoid(-2) = 0.12.
 GATE_BIAS = -2.0

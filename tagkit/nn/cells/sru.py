@@ -30,10 +30,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from tagkit.nn.cells.cell import Cell, CellOptions, State
-from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs, Weights
-from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values
-from tagkit.nn.products import Product
+from tagkit.nn.recurrence.cell import Cell, CellOptions, State
+from tagkit.nn.recurrence.products import Product
+from tagkit.nn.recurrence.recurrence import HALF, Floats, Recurrence, StepInputs, Weights
+from tagkit.nn.recurrence.time_loop import Functions, LoopNetwork, Values
 
 _SCALE = 3**0.5  # sqrt(1 + 2 exp(b_r)), with b_r = 0
 

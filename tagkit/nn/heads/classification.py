@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.ensemble import each_alone
 from tagkit.nn.heads.bag_of_words import BagOfWords
+from tagkit.nn.heads.ensemble import each_alone
 from tagkit.nn.heads.pooling import Pooling
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED

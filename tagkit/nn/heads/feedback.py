@@ -28,15 +28,15 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.crf.confidence import PathConfidence
-from tagkit.nn.heads.beam import beam_search, path_log_probs
-from tagkit.nn.heads.beam_confidence import beam_confidence
-from tagkit.nn.heads.decoder_steps import DecoderSteps, State, decoder_steps, greedy
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.tag_space import TagSpace
 from tagkit.nn.heads.tagging import Head
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import weight_of_tokens, zero_padding
+from tagkit.nn.search.beam import beam_search, path_log_probs
+from tagkit.nn.search.beam_confidence import beam_confidence
+from tagkit.nn.search.decoder_steps import DecoderSteps, State, decoder_steps, greedy
 
 # Hypotheses from which probabilities are computed, if decoding keeps fewer: a greedy search has a
 # single one, which says nothing of the others.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.heads.sampling import Sampling
+from tagkit.nn.recurrence.cell import CellOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.base.memory import forget, is_out_of_memory
-from tagkit.nn.dropout import replace_at_random
+from tagkit.nn.layers.dropout import replace_at_random
 from tagkit.training.processes.distributed import Processes
 from tagkit.training.setup.setup import Prepared
 

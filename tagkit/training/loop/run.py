@@ -13,7 +13,7 @@ from tagkit.evaluation.reports.criterion import rank
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
-from tagkit.nn.heads.feature_crf import SHARES
+from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.training.events.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.loop.dev_cost import DevCost

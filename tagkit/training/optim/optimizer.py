@@ -17,7 +17,7 @@ from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_no
 from tagkit.config import TrainConfig, fixed
 from tagkit.features.batching.batch import Batch
 from tagkit.models.base.model import Model
-from tagkit.nn.embedding import row_updated_table
+from tagkit.nn.layers.embedding import row_updated_table
 from tagkit.nn.optimizers import without_compiler
 from tagkit.training.optim.ema import TriggeredAverage, WeightAverage, swapped
 from tagkit.training.optim.fine_tuning import FineTuning, begin_momentum

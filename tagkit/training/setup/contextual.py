@@ -31,7 +31,7 @@ from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.contextual import ContextualReader, LanguageReader
 from tagkit.models.bundle.weights import build_without_weights, set_weights
 from tagkit.models.language.language_network import LanguageModel
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.storage import WEIGHTS
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence

@@ -27,8 +27,8 @@ from tagkit.inference.predict import sentence_batches as module
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.calibrate import remove_calibration
 from tagkit.models.base.model import Model
-from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
+from tagkit.nn.recurrence.cell import Network
 from tagkit.text.records import Document, Prediction, Sentence, Span, TaggedText
 from tagkit.text.scheme_detection import Detection
 from tagkit.training.trainer import train

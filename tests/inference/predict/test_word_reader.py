@@ -8,9 +8,9 @@ from cell_options import CELL_OPTIONS
 from tagkit.features.batching.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.word_reader import WordReader
-from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
-from tagkit.nn.inference import layer_reader
-from tagkit.nn.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.layers.inference import layer_reader
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer
 
 WORDS = ["Ada", "bringing", "Rome", "sing", "x", "unseen!", "é"]
 VOCABULARY = Vocabulary(

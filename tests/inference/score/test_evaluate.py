@@ -11,7 +11,7 @@ from small_runs import TASKS, of_task
 import tagkit
 from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.nn.neural_cache import CacheOptions
+from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.records import Sentence
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train

@@ -22,7 +22,7 @@ from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.evaluate import evaluate
 from tagkit.inference.score.score import dev_scores, evaluate_split, gold_split
-from tagkit.nn.neural_cache import CacheOptions
+from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.scheme_detection import Detection, count_steps, judge
 from tagkit.text.schemes import has_spans, to_spans

@@ -12,7 +12,7 @@ from torch import nn
 from tagkit.errors import DeviceError
 from tagkit.models.base import device as module
 from tagkit.models.base.device import choose_device, choose_workers, set_threads
-from tagkit.nn.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer
 
 
 @pytest.fixture

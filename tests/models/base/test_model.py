@@ -20,9 +20,9 @@ from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.task_table import task_of
-from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.training.optim.precision import autocast
 from tagkit.training.setup.setup import prepare

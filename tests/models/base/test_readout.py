@@ -9,11 +9,11 @@ from tagkit.models.base.readout import ClassReadout, Examples, Readout, TagReado
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.pooling import MeanPooling
+from tagkit.nn.heads.ridge import Solution
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.tag_space import FeedbackOptions, StepScores, TagSpace
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.nn.heads.viterbi import estimate_bigrams
-from tagkit.nn.ridge import Solution
 
 INPUTS, TAGS = 4, 3
 LENGTHS = (5, 2, 3)

@@ -26,7 +26,7 @@ from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.bundle.transfer import extend_vocabulary
 from tagkit.models.columns.column_tagger import ColumnTagger
 from tagkit.models.columns.columns import ColumnsTask
-from tagkit.nn.inference import CachedWords
+from tagkit.nn.layers.inference import CachedWords
 from tagkit.text.records import Prediction, Sentence, Span, TagColumn
 from tagkit.text.schemes import to_spans
 from tagkit.training.run_end import Trained

@@ -17,7 +17,7 @@ from tagkit.inference.predict.predictor import load
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.bundle import save_bundle
 from tagkit.models.language.language_loss import language_target, predicted_words
-from tagkit.nn.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train

@@ -15,8 +15,8 @@ from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.text_scoring import unit_nats, unit_nats_by_line
-from tagkit.nn.encoder import LAYERS
 from tagkit.nn.generation.step import select_rows
+from tagkit.nn.layers.encoder import LAYERS
 
 TASK = LanguageTask()
 WORDS = ("</s>", "a", "b", "c")

@@ -19,7 +19,7 @@ from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.language_scoring import language_report, never_continued
 from tagkit.models.language.text_scoring import units_of
-from tagkit.nn.neural_cache import CacheOptions, NeuralCache
+from tagkit.nn.softmax.neural_cache import CacheOptions, NeuralCache
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.units import UNKNOWN
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed, options_of
 from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import CellOptions, Network
-from tagkit.nn.encoder import LAYERS, Encoder
-from tagkit.nn.layer import LayerOptions
+from tagkit.nn.layers.encoder import LAYERS, Encoder
+from tagkit.nn.layers.layer import LayerOptions
+from tagkit.nn.recurrence.cell import CellOptions, Network
 
 INPUTS, HIDDEN = 3, 6
 LENGTHS = (7, 1, 3)

@@ -5,7 +5,7 @@ import torch
 from cell_options import network_of
 from torch import Tensor
 
-from tagkit.nn.cells.cell import Network
+from tagkit.nn.recurrence.cell import Network
 
 
 def drawn(*shape: int) -> Tensor:

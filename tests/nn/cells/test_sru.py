@@ -11,9 +11,9 @@ from equations import sru
 from torch import Tensor, nn
 
 from tagkit.nn.cells.sru import SRUNetwork, build
-from tagkit.nn.cells.time_loop import TORCH
-from tagkit.nn.inference import layer_reader, read_layer_cached
-from tagkit.nn.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.inference import layer_reader, read_layer_cached
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer
+from tagkit.nn.recurrence.time_loop import TORCH
 
 HIDDEN = 4
 
@@ -114,7 +114,7 @@ def test_training_does_not_import_torch_dynamo() -> None:
         "import sys, torch\n"
         "from tagkit.config import EncoderConfig\n"
         "from tagkit.models.base.building import cell_options\n"
-        "from tagkit.nn.encoder import Encoder\n"
+        "from tagkit.nn.layers.encoder import Encoder\n"
         "for cell in ('sru', 'transformer'):\n"
         "    encoder = Encoder(cell=cell, options=cell_options(EncoderConfig()), inputs=3,\n"
         "        hidden=8, layers=2, bidirectional=True, merge='concat', segment=0, dropout=0.1,\n"

@@ -1,0 +1,1 @@
+"""The CRF of word features: blocks of features, its fit, clusters of vectors."""

@@ -1,0 +1,1 @@
+"""Embedding, encoder and the layers between, for training and for cached inference."""

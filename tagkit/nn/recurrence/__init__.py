@@ -1,0 +1,1 @@
+"""What recurrent cells are made of: initial weights, loops over time, kernels."""

@@ -1,0 +1,1 @@
+"""Beam search over models that are read step by step."""

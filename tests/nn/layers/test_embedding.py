@@ -1,0 +1,196 @@
+"""From ids to vectors."""
+
+import numpy as np
+import pytest
+import torch
+from cell_options import MOSTLY_SLOW, cell_of
+from torch import Tensor
+
+from tagkit.nn.layers.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
+
+
+def words_with_vectors() -> tuple[WordEmbedding, Tensor]:
+    torch.manual_seed(1)
+    words = WordEmbedding(words=5, dim=3, vectors=2)
+    vectors = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    # Of the trained words 2 to 4 the second has no vector.
+    table = torch.cat([torch.zeros(1, 3), vectors])  # row 0 is that of no vector
+    words.place(table, torch.tensor([False, False, True, False, True]))
+    assert words.vectors is table  # not a copy, which would need its memory again
+    return words, vectors
+
+
+def test_a_words_vector_is_its_pretrained_one_plus_its_trained_one() -> None:
+    words, vectors = words_with_vectors()
+    unknown, own = words.trained.weight[1].detach(), words.trained.weight[3].detach()
+    assert own.abs().sum() > 0
+    # with both, with a trained one alone, unknown but with a vector, unknown, padding
+    found = words(torch.tensor([[2, 3, 1, 1, 0]]), torch.tensor([[1, 0, 2, 0, 0]]))[0]
+    expected = [vectors[0], own, vectors[1] + unknown, unknown, torch.zeros(3)]
+    torch.testing.assert_close(found, torch.stack(expected))
+
+
+def test_pretrained_vectors_never_change_and_the_trained_ones_beside_them_do() -> None:
+    words, vectors = words_with_vectors()
+    optimizer = torch.optim.SGD(words.parameters(), lr=1.0)
+    words(torch.tensor([[2, 0]]), torch.tensor([[1, 0]])).sum().backward()
+    optimizer.step()
+    assert torch.equal(words.vectors[1:], vectors)
+    assert words.trained.weight[2].tolist() == [-1, -1, -1]
+    assert not words.trained.weight[0].any()
+    assert "vectors" in words.state_dict()
+
+
+def test_without_pretrained_vectors_there_are_trained_ones_alone() -> None:
+    words = WordEmbedding(words=4, dim=3, vectors=0)
+    ids = torch.tensor([[3, 2, 0]])
+    torch.testing.assert_close(words(ids, torch.zeros_like(ids)), words.trained(ids))
+
+
+def test_vectors_begin_with_a_length_of_about_one_and_padding_at_zero() -> None:
+    torch.manual_seed(1)
+    table = WordEmbedding(words=300, dim=50, vectors=0).trained.weight.detach()
+    assert abs(float(table[1:].norm(dim=1).mean()) - 1) < 0.05
+    assert abs(float(table[1:].mean())) < 0.01
+    assert not table[0].any()
+
+
+def chars() -> CharEncoder:
+    torch.manual_seed(1)
+    return CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.0)
+
+
+def test_a_words_vector_does_not_depend_on_the_group_that_it_is_in() -> None:
+    encoder = chars()
+    spellings = [[2, 3], [4], [5, 5, 2, 3, 4], [2]]
+
+    def pad(group: list[list[int]]) -> Tensor:
+        width = max(len(word) for word in group)
+        return torch.tensor([word + [0] * (width - len(word)) for word in group])
+
+    alone = encoder([pad([word]) for word in spellings])
+    torch.testing.assert_close(encoder([pad(spellings)]), alone)
+    torch.testing.assert_close(encoder([pad(spellings[:2]), pad(spellings[2:])]), alone)
+    assert alone.shape == (4, encoder.outputs)
+
+
+def test_a_words_vector_depends_on_all_of_its_characters_and_their_order() -> None:
+    encoder = chars()
+    words = torch.tensor([[2, 3, 4], [5, 3, 4], [2, 5, 4], [2, 3, 5], [4, 3, 2]])
+    vectors = encoder([words])
+    for row in range(1, 5):
+        assert not torch.allclose(vectors[0], vectors[row])
+
+
+@pytest.mark.parametrize("times", [1, 3])  # fewer characters than there are, and more
+def test_characters_are_dropped_in_training_alone(times: int) -> None:
+    expected = chars()
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.5)
+    words = [torch.tensor([[2, 3, 4], [5, 3, 0]] * times)]
+    assert not torch.equal(encoder(words), encoder(words))
+    assert torch.equal(encoder.eval()(words), expected(words))
+
+
+@pytest.mark.parametrize(("alphabet", "dropout"), [(9, 0.0), (50, 0.0), (9, 1e-9)])
+def test_packed_words_have_the_vectors_and_gradients_of_padded_ones(
+    alphabet: int, dropout: float
+) -> None:
+    # 13 characters: more than an alphabet of 9 has, fewer than one of 50.
+    groups = [
+        torch.tensor([[1, 0], [2, 3]]),
+        torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0], [1, 2, 3, 0]]),
+    ]
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=alphabet, dim=3, **cell_of("lstm"), hidden=2, dropout=dropout)
+    packed = encoder(groups)
+    padded = torch.cat([encoder._encode(group) for group in groups])
+    torch.testing.assert_close(packed, padded)
+    above, weights = torch.randn_like(padded), [*encoder.parameters()]
+    found, wanted = (torch.autograd.grad((v * above).sum(), weights) for v in (packed, padded))
+    torch.testing.assert_close(found, wanted)
+    assert not found[0][0].any()  # of padding
+    assert not found[0][9:].any()  # of characters that no word has
+
+
+def test_words_characters_and_features_stand_side_by_side() -> None:
+    torch.manual_seed(1)
+    words = WordEmbedding(words=4, dim=3, vectors=0)
+    affixes = AffixEmbedding(affixes=4, dim=2)
+    embed = TokenEmbedding(words=words, chars=chars(), affixes=affixes, features=[3, 5], dim=2)
+    word_ids, rows = torch.tensor([2, 3]), torch.tensor([[1, 0]])
+    char_ids = [torch.tensor([[2, 3]]), torch.tensor([[4, 5]])]
+    features = [torch.tensor([[1, 2]]), torch.tensor([[4, 0]])]
+    nothing = torch.zeros_like(word_ids)
+    affix_ids = torch.tensor([[1, 0, 3], [0, 0, 0]])
+    found = embed(embed.vectors(word_ids, nothing, char_ids, affix_ids, None), rows, features)
+    assert embed.chars is not None
+    spelt = embed.chars(char_ids)
+    expected = [
+        words.trained(word_ids.flip(0)).unsqueeze(0),
+        torch.stack((spelt[1], spelt[0])).unsqueeze(0),
+        torch.stack((torch.zeros(2), affixes.table.weight[[1, 3]].sum(0))).unsqueeze(0),
+        embed.features[0](features[0]),
+        embed.features[1](features[1]),
+    ]
+    torch.testing.assert_close(found, torch.cat(expected, dim=2))
+    assert found.shape[2] == embed.outputs
+    plain = TokenEmbedding(words=words, chars=None, affixes=None, features=[], dim=2)
+    vectors = plain.vectors(word_ids, nothing, [], torch.zeros(2, 0, dtype=torch.int64), None)
+    torch.testing.assert_close(plain(vectors, rows, []), words.trained(word_ids[rows]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_affixes_add_up_as_in_a_loop_and_unknown_ones_add_nothing(seed: int) -> None:
+    torch.manual_seed(seed)
+    embedding = AffixEmbedding(affixes=7, dim=4)
+    with torch.no_grad():  # whatever the row of unknown ones holds, it must not be read
+        embedding.table.weight[0] = 99.0
+    ids = np.random.default_rng(seed).integers(0, 7, (6, 5))
+    ids[0], ids[1] = 0, 3  # nothing but unknown ones; the same one several times
+    table, expected = embedding.table.weight.detach().numpy(), np.zeros((6, 4), dtype=np.float32)
+    uses = np.zeros((7, 4), dtype=np.float32)
+    for word in range(6):
+        for affix in ids[word]:
+            if affix != 0:
+                expected[word] += table[affix]
+                uses[affix] += 1
+    found = embedding(torch.from_numpy(ids))
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+    found.sum().backward()
+    gradient = embedding.table.weight.grad
+    assert gradient is not None
+    np.testing.assert_array_equal(gradient.numpy(), uses)  # of row 0 it is zero
+    assert not embedding(torch.empty(2, 5, dtype=torch.int64).fill_(0)).any()
+
+
+def test_an_affix_changes_its_own_words_alone() -> None:
+    torch.manual_seed(1)
+    embedding = AffixEmbedding(affixes=5, dim=3)
+    ids = torch.tensor([[1, 2, 0], [2, 3, 4], [0, 0, 0]])
+    before = embedding(ids)
+    with torch.no_grad():
+        embedding.table.weight[1] += 1
+    assert (embedding(ids) != before).any(dim=1).tolist() == [True, False, False]
+    assert embedding(torch.empty(0, 3, dtype=torch.int64)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+def test_words_in_training_have_the_vectors_of_words_in_prediction(cell: str) -> None:
+    # Training reads packed words where the cell can, prediction reads padded ones.
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=9, dim=3, **cell_of(cell), hidden=2, dropout=0.0)
+    groups = [torch.tensor([[1, 0], [2, 3]]), torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0]])]
+    with torch.no_grad():
+        predicted = encoder.eval()(groups)
+    encoder.train()
+    torch.testing.assert_close(encoder(groups), predicted)
+    # A word's vector does not depend on the words beside it.
+    alone = torch.cat([encoder([group[[row]]]) for group in groups for row in range(2)])
+    torch.testing.assert_close(alone, predicted)
+
+
+def test_vectors_take_no_memory_before_they_are_placed() -> None:
+    words = WordEmbedding(words=4, dim=3, vectors=10**9)
+    assert words.vectors.shape == (10**9 + 1, 3)
+    assert words.vectors.untyped_storage().nbytes() == 3 * 4
