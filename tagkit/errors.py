@@ -144,7 +144,7 @@ class TrainingError(TagkitError):
     """A training run that cannot continue."""
 
 
-# Its __cause__ may be the signal that asked for the end: see tagkit.cli.signals.
+# Its __cause__ may be the signal that asked for the end: see tagkit.cli.program.signals.
 class Interrupted(TagkitError):
     """A training run that was stopped.
 

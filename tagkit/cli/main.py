@@ -18,7 +18,7 @@ import typer
 import typer.main
 
 from tagkit import __version__
-from tagkit.cli import (
+from tagkit.cli.commands import (
     audit,
     benchmark,
     calibrate,
@@ -33,10 +33,10 @@ from tagkit.cli import (
     train,
     tune,
 )
-from tagkit.cli.messages import for_people
-from tagkit.cli.parser import BuiltWhenNamed, Command, Commands
-from tagkit.cli.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
-from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
+from tagkit.cli.program.messages import for_people
+from tagkit.cli.program.parser import BuiltWhenNamed, Command, Commands
+from tagkit.cli.program.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
+from tagkit.cli.program.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.training.processes.launcher import is_alone, is_first

@@ -17,7 +17,7 @@ from typer.main import get_command
 from tagkit import __version__
 from tagkit.cli import main as main_module
 from tagkit.cli.main import COMMANDS, _say_how_to_resume, app
-from tagkit.cli.messages import use_flags
+from tagkit.cli.program.messages import use_flags
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.wording import RESUME, Message
 

@@ -13,7 +13,7 @@ from program import Program
 from runs import StopAt, digests
 from small_runs import TASKS, of_task
 
-from tagkit.cli.reports import info_lines
+from tagkit.cli.shown.reports import info_lines
 from tagkit.config import Config, with_options
 from tagkit.errors import ConfigError, Interrupted
 from tagkit.features.batching.contextual import ContextualUnits

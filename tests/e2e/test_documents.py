@@ -14,7 +14,7 @@ from runs import StopAt, digests
 from small_runs import COLUMNS, QUIET
 from steps import computed
 
-from tagkit.cli.reports import info_lines
+from tagkit.cli.shown.reports import info_lines
 from tagkit.config import Config, load_config, with_options
 from tagkit.corpus.files import read
 from tagkit.corpus.splits.splits import read_split

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from program import Program
 
-from tagkit.cli.train_header import share_text, start_lines
-from tagkit.cli.train_progress import seed_lines
+from tagkit.cli.shown.train_header import share_text, start_lines
+from tagkit.cli.shown.train_progress import seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
 from tagkit.models.task_table import ranking_metric, task_of

@@ -408,7 +408,7 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
             folder.chmod(folder.stat().st_mode | 0o055)
         # Packages that are imported late may lie where the other user cannot read.
         before = (
-            "import contextlib, io, os, sys, tagkit.cli.main, tagkit.cli.console\n"
+            "import contextlib, io, os, sys, tagkit.cli.main, tagkit.cli.program.console\n"
             "import tagkit.corpus.convert.convert, tagkit.corpus.formats.folders.file_sets\n"
             "given, words = sys.argv, 'convert train.conll warm --to slash'\n"
             "sys.argv = ['tagkit', *words.split()]\n"

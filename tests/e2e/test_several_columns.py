@@ -9,7 +9,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 from tagkit.cli.main import app
-from tagkit.cli.options import tag_columns
+from tagkit.cli.program.options import tag_columns
 from tagkit.config import load_config
 from tagkit.corpus.splits.splits import read_split
 from tagkit.inference.predict.predictor import load

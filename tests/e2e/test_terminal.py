@@ -11,8 +11,8 @@ import tiny
 from program import SMALL, small
 from pty_terminal import COLOURS, Terminal, lines_of
 
-from tagkit.cli import console
 from tagkit.cli.main import main
+from tagkit.cli.program import console
 from tagkit.wording import cells
 
 PLACE = "corpora-of-the-third-quarter/as-they-were-delivered"

@@ -14,7 +14,7 @@ from unittest import mock
 
 import typer.main
 
-from tagkit.cli.completion import output_formats
+from tagkit.cli.program.completion import output_formats
 
 from .case import Case, LawBroken, require
 from .configs import _statement

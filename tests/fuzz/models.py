@@ -297,7 +297,7 @@ def bundle_case(rng: Random) -> Case:
 
 def run_bundle(case: Case, room: Path) -> None:
     """A model that is accepted describes itself and predicts numbers that JSON has."""
-    from tagkit.cli.reports import info_lines
+    from tagkit.cli.shown.reports import info_lines
     from tagkit.inference.predict.predictor import load
     from tagkit.models.bundle.bundle import load_bundle
 

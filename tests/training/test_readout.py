@@ -10,7 +10,7 @@ import torch
 from marks import mostly_slow
 from runs import StopAt, digests
 
-from tagkit.cli.reports import info_lines
+from tagkit.cli.shown.reports import info_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batching.batch import Batch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tagkit.cli.train_progress import Progress
+from tagkit.cli.shown.train_progress import Progress
 from tagkit.config import load_config
 from tagkit.errors import DataError
 from tagkit.evaluation.html_report.page import report_page, report_parts

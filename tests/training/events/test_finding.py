@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tagkit.cli.messages import use_flags, with_flags
+from tagkit.cli.program.messages import use_flags, with_flags
 from tagkit.training.events.finding import Check, Finding, Statement
 from tagkit.wording import Message, Setting
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import tiny
 
-from tagkit.cli.train_progress import curves, size_text, sparkline, table_head, table_row
+from tagkit.cli.shown.train_progress import curves, size_text, sparkline, table_head, table_row
 from tagkit.errors import ConfigError
 from tagkit.evaluation.reports.criterion import AUTO, Criterion, find_criterion
 from tagkit.evaluation.scores.metrics import Kind

@@ -11,7 +11,7 @@ import pytest
 import tiny
 from runs import StopAt
 
-from tagkit.cli.train_progress import label_lines, seed_lines
+from tagkit.cli.shown.train_progress import label_lines, seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.reports.criterion import find_criterion

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import tiny
 
-from tagkit.cli.tune import default_search
+from tagkit.cli.commands.tune import default_search
 from tagkit.config import Config, load_config, with_options
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import (

@@ -1,0 +1,304 @@
+"""`tagkit eval`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagkit.cli.program.cache_options import Cache, CacheShare, CacheTheta, CacheWindow, cache_of
+from tagkit.cli.program.completion import complete_column, values_of
+from tagkit.cli.program.options import (
+    Device,
+    Encoding,
+    InputFormat,
+    LabelColumn,
+    OnMisaligned,
+    TagColumn,
+    TextColumn,
+    Threads,
+    TokenColumn,
+    column,
+    corpus_options,
+)
+from tagkit.cli.program.refusals import refuse
+from tagkit.errors import DataError
+from tagkit.limits import BATCH_SIZE
+
+if TYPE_CHECKING:
+    from tagkit.inference.predict.predictor import Predictor
+
+# Options that not every evaluation has a use for, in the order in which they are refused.
+_ANALYSES = ("--measures", "--errors", "--slices", "--interval", "--calibration")
+_OF_LABELS = (*_ANALYSES, "--verify", "--coverage")
+_OF_MODELS = ("--batch-size", "--coverage", "--device", "--threads", "--cache")
+
+# \b keeps click from joining the lines.
+EXAMPLES = """\b
+Examples:
+  tagkit eval models/travel data/travel/test.conll
+  tagkit eval --gold test.conll --pred tagged.conll --strict --json
+  tagkit eval --gold test.jsonl --pred tagged.jsonl
+  tagkit eval --gold dev.conllu --pred tagged.conllu --tag-column UPOS
+  tagkit eval models/travel data/travel/test.conll --errors --interval
+  tagkit eval --gold test.conll --pred a.conll --pred b.conll
+  tagkit eval models/first models/second test.conll
+  tagkit eval models/mine test.conll --train train.conll --html report.html
+  tagkit eval models/novel test.txt --cache
+"""
+
+
+def eval_command(
+    context: typer.Context,
+    # typer does not check that the folder can be read, as the loader says more precisely what is
+    # wrong.
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folder of a model; several are compared.",
+            metavar="MODEL",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="Corpus with gold tags or classes.", metavar="FILE", show_default=False
+        ),
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(help="File with gold tags, spans or classes.", metavar="FILE"),
+    ] = None,
+    pred: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The same tokens or texts with predictions, in the same format or another; "
+            "several times to compare systems; several files with commas between them are runs "
+            "of one system.",
+            metavar="FILE",
+            show_default="the gold file",
+        ),
+    ] = None,
+    # How the corpora are read: `corpus_options` takes these from the context.
+    input_format: InputFormat = None,
+    on_misaligned: OnMisaligned = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    pred_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the predicted tags.",
+            metavar="N|NAME",
+            show_default="-1; of CoNLL-U, that of the gold tags",
+            autocompletion=complete_column,
+        ),
+    ] = None,
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou, bmes or labels.",
+            metavar="SCHEME",
+            autocompletion=values_of("data.scheme"),
+        ),
+    ] = "auto",
+    strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Score again with seqeval, in both modes, and compare the numbers."
+        ),
+    ] = False,
+    measures: Annotated[
+        bool,
+        typer.Option(
+            "--measures", help="Add strict, exact, partial, type and surface-form scores of spans."
+        ),
+    ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors", help="Add the kinds of error, what each costs, and examples in context."
+        ),
+    ] = False,
+    slices: Annotated[
+        bool,
+        typer.Option(
+            "--slices", help="Add scores by length and, with --train, by what training has seen."
+        ),
+    ] = False,
+    train: Annotated[
+        str | None, typer.Option(help="Training corpus, for --slices and --html.", metavar="FILE")
+    ] = None,
+    interval: Annotated[
+        bool,
+        typer.Option("--interval", help="Add the 95 % bootstrap interval of the main score."),
+    ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Add how often sets of this coverage, 0.5 to 0.99, hold the gold answer; for a "
+            "calibrated model.",
+            metavar="P",
+            show_default="no sets",
+        ),
+    ] = None,
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="Add how far probabilities can be trusted, and scores by threshold.",
+        ),
+    ] = False,
+    cache: Cache = False,
+    cache_window: CacheWindow = None,
+    cache_theta: CacheTheta = None,
+    cache_share: CacheShare = None,
+    html: Annotated[
+        str | None,
+        typer.Option(
+            help="Also write the report as a page for a browser, with all analyses that have a "
+            "meaning for the labels, asked for or not. A page that exists is replaced.",
+            metavar="FILE",
+        ),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            help="learning-curve.json of tagkit learning-curve, for --html.",
+            readable=False,
+            metavar="FILE",
+        ),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            help="Output of tagkit audit --json, for --html.", readable=False, metavar="FILE"
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    encoding: Encoding = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Sentences per batch.", metavar="N", show_default=f"{BATCH_SIZE}"),
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Score a model, or predictions, against gold labels.
+
+    With --gold alone, a column file holds both: gold tags in the last column but one, predicted
+    tags in the last one.
+    """
+    # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
+    from tagkit.cli.program.console import note
+    from tagkit.cli.shown.eval_report import Wanted, show_system
+    from tagkit.cli.shown.eval_systems import runs_of, show_systems
+    from tagkit.config import load_config
+
+    if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
+        raise typer.BadParameter(
+            "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
+        )
+    read = [run for each in pred or () for run in runs_of(each)]
+    several = len(models or ()) > 1 or len(read) > 1
+    given = {
+        "--measures": measures,
+        "--errors": errors,
+        "--slices": slices,
+        "--interval": interval,
+        "--calibration": calibration,
+        "--verify": verify,
+        "--coverage": coverage is not None,
+        "--cache": cache,
+        "--batch-size": batch_size is not None,
+        "--device": device != "auto",
+        "--threads": threads is not None,
+        "--pred-column": pred_column is not None,
+        "--train": train is not None,
+        "--html": html is not None,
+        "--curve": curve is not None,
+        "--audit": audit is not None,
+    }
+    _refuse_without_effect(given, of_files=bool(gold), several=several, typed=file == "-")
+    cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
+    # None leaves a key as it is; with a model the missing ones are those of its training.
+    flags = {**corpus_options(context), "data.scheme": scheme}
+    data = load_config(flags=flags).data
+    from tagkit.inference.score.scoring import Scoring
+
+    size = batch_size or BATCH_SIZE
+    scoring = Scoring(data, column(pred_column), strict, size, note, cache_options)
+    if models:  # else no torch, which takes seconds to import
+        from tagkit.models.base.device import set_threads
+
+        set_threads(threads)
+    corpus = gold or file or ""
+    page = None
+    if html is not None:
+        from tagkit.cli.shown.report_page import ReportPage
+
+        scored = [*map(str, models or ()), *read, corpus][0]
+        files = read if train is None else [*read, train]
+        page = ReportPage(html, curve, audit, scored, corpus, models or (), files)
+    if several:
+        show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
+        return
+    predictor = _load(models[0], device, given) if models else None
+    analyses = [option.removeprefix("--") for option in _ANALYSES if given[option]]
+    wanted = Wanted(analyses, train, coverage, verify, page)
+    show_system(scoring, corpus, pred[0] if pred else None, predictor, wanted, as_json=as_json)
+
+
+def _refuse_without_effect(
+    given: Mapping[str, bool], *, of_files: bool, several: bool, typed: bool
+) -> None:
+    """Refuse options that would have no effect: one that is ignored hides a mistake.
+
+    Args:
+        given: for each option whether it is given.
+        of_files: whether files of predictions are scored, and no model.
+        several: whether several systems are compared.
+        typed: whether the corpus is standard input.
+
+    Raises:
+        typer.BadParameter: one is given.
+    """
+
+    def refuse_given(because: str, *options: str) -> None:
+        refuse({option: given[option] for option in options}, because)
+
+    if of_files:
+        refuse_given("is for a model: --gold compares files", *_OF_MODELS)
+    else:
+        refuse_given("is for --gold: a model predicts its tags itself", "--pred-column")
+    if typed:
+        refuse_given("needs a file: standard input is read once", "--coverage")
+    if not (given["--slices"] or (given["--html"] and not several)):
+        refuse_given("is for --slices or --html, with one system", "--train")
+    if not given["--html"]:
+        refuse_given("is for --html", "--curve", "--audit")
+    if several:
+        because = "is for one system: one MODEL, or one file of --pred"
+        refuse_given(because, *_OF_LABELS, "--cache")
+
+
+def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
+    """The model, ready to predict.
+
+    Raises:
+        DataError: an option is given that has no meaning for it.
+    """
+    from tagkit.inference.predict.predictor import load
+
+    predictor = load(model, device)
+    if not predictor.task.annotates:
+        for option in (*_OF_LABELS, "--html"):
+            if given[option]:  # as --strict: what the model is, the command line does not show
+                raise DataError(f"this is a language model: {option} is for labels")
+        if given["--batch-size"]:
+            raise DataError("--batch-size has no effect on a language model")
+    return predictor

@@ -1,0 +1,40 @@
+"""`tagkit info`."""
+
+from typing import Annotated
+
+import typer
+
+from tagkit.cli.program.options import Model
+from tagkit.text.json_text import to_json
+
+# \b keeps click from joining the lines.
+EXAMPLES = """\b
+Example:
+  tagkit info models/travel
+"""
+
+
+def info_command(
+    model: Model,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Describe a model and its scores.
+
+    The digests, names and shapes of the whole model are checked.
+    """
+    # Imported here: `--help` must not wait for torch.
+    from tagkit.cli.program.messages import show_lines
+    from tagkit.cli.shown.reports import info_lines
+    from tagkit.models.base.model_folder import find_bundle, is_last
+    from tagkit.models.bundle.bundle import load_bundle
+
+    bundle = load_bundle(model)
+    if as_json:
+        facts = {**bundle.metadata, "config": bundle.config.model_dump(mode="json")}
+        if columns := bundle.vocabulary.columns:
+            facts["columns"] = [each.to_dict() for each in columns]
+        typer.echo(to_json(facts))
+    else:
+        is_unscored = is_last(find_bundle(model), model)
+        name = f"{model} (last/, as no epoch of the run has been scored)" if is_unscored else model
+        show_lines(info_lines(str(name), bundle))

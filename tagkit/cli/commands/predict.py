@@ -1,0 +1,343 @@
+"""`tagkit predict`."""
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tagkit.cli.program.completion import complete_output_format, output_formats
+from tagkit.cli.program.options import (
+    Device,
+    Encoding,
+    InputFormat,
+    Model,
+    Precision,
+    Quiet,
+    TextColumn,
+    Threads,
+    TokenColumn,
+    corpus_options,
+)
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
+
+if TYPE_CHECKING:  # their modules import torch, or rich
+    from tagkit.cli.program.console import PredictionProgress
+    from tagkit.inference.stream.window import Output
+    from tagkit.inference.write.style import Style
+
+
+def _known_format(name: str) -> str:
+    """The name of a format of the output.
+
+    Raises:
+        typer.BadParameter: there is none of this name.
+    """
+    if name != "auto" and name not in (known := output_formats()):
+        expected = ", ".join(map(repr, known))
+        raise typer.BadParameter(f"{name!r} is not one of {expected}.")
+    return name
+
+
+# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
+EXAMPLES = """\b
+Examples:
+  echo "Any flight from Oslo to Rome?" | tagkit predict models/travel - --format jsonl
+  tagkit predict models/mine test.conll -o tagged.conll
+  tagkit predict models/intent texts.txt --top 3
+  tagkit predict models/mine export.jsonl --on-bad-record skip -o tagged.conll
+  tagkit predict models/mine test.conll --format html --confidence -o page.html
+  tagkit predict models/calibrated test.conll --coverage 0.9 --format jsonl
+"""
+
+
+def predict_command(
+    context: typer.Context,
+    model: Model,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Inputs; - is standard input.", metavar="FILE", show_default="-"),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write; one that exists is replaced. - is standard output. A new folder "
+            "for brat, parallel and folder.",
+            metavar="FILE",
+            show_default="-",
+        ),
+    ] = None,
+    # How the inputs are read: `corpus_options` takes these from the context.
+    input_format: InputFormat = None,
+    token_column: TokenColumn = None,
+    text_column: TextColumn = None,
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            callback=_known_format,
+            autocompletion=complete_output_format,
+            help="Format of the output, such as jsonl (a JSON object per text), or html or show, "
+            "for people: labels in the text. auto: CoNLL-U for CoNLL-U, else columns.",
+            metavar="FORMAT",
+        ),
+    ] = "auto",
+    confidence: Annotated[
+        bool,
+        typer.Option("--confidence", help="Write the probability of each tag, span and class."),
+    ] = False,
+    top: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Number of most probable classes of each text.",
+            metavar="N",
+            show_default="the predicted ones",
+        ),
+    ] = 0,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Minimum class probability.", metavar="P", show_default="the model's"
+        ),
+    ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Leave out spans, labels and classes that are less probable.",
+            metavar="P",
+            show_default="all are kept",
+        ),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of sentences whose set of answers holds the right one, 0.5 to 0.99; for a "
+            "calibrated model and --format jsonl.",
+            metavar="P",
+            show_default="no sets",
+        ),
+    ] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Search for the most probable continuation with a beam of N hypotheses; for a "
+            "language model of pairs.",
+            metavar="N",
+            show_default="the most probable unit each time",
+        ),
+    ] = None,
+    max_units: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most units (words, characters or byte pairs) of a continuation.",
+            metavar="N",
+            show_default=f"{MAX_UNITS}",
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
+    ] = BATCH_SIZE,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Maximum length of a sentence in words; longer ones are tagged in windows.",
+            metavar="N",
+            show_default=f"{MAX_LENGTH}",
+        ),
+    ] = None,
+    encoding: Encoding = None,
+    device: Device = "auto",
+    precision: Precision = "fp32",
+    threads: Threads = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=MAX_THREADS,
+            help="Number of processes that predict, each with a copy of the model.",
+            metavar="N",
+        ),
+    ] = 1,
+    on_bad_record: Annotated[
+        Literal["error", "skip"],
+        typer.Option(
+            help="What to do with a record or sentence that cannot be read or written: error ends "
+            "the command, skip leaves it out and lists it.",
+        ),
+    ] = "error",
+    quiet: Quiet = False,
+) -> None:
+    """Predict tags or classes of texts, or continue prefixes.
+
+    The inputs are raw text, column files, or corpora in any other format. A language model that has
+    learnt pairs reads a prefix a line, and writes it with its continuation.
+    """
+    from tagkit.cli.program.console import note
+    from tagkit.cli.shown.bad_records import SkippedRecords
+    from tagkit.cli.shown.highlighting import shown_by
+    from tagkit.config import load_config
+    from tagkit.corpus.source.source import is_regular, source_name
+    from tagkit.inference.predict.min_confidence import Removed
+    from tagkit.inference.predict.predictor import load
+    from tagkit.inference.stream.annotate import AnswerOptions
+    from tagkit.inference.stream.annotators import annotator_of
+    from tagkit.inference.stream.stream import StreamOptions, annotate_file
+    from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+    from tagkit.models.base.device import set_threads
+    from tagkit.wording import once
+
+    data = load_config(flags=corpus_options(context)).data
+    named = {"token_column": data.token_column, "text_column": data.text_column}
+    skips = on_bad_record == "skip"
+    options = AnswerOptions(
+        output_format, confidence, top, threshold, batch_size, max_length, checked=skips,
+        min_confidence=min_confidence, coverage=coverage, beam=beam, max_units=max_units,
+    )  # fmt: skip
+    paths = files or ["-"]
+    place = _place_of(output, output_format, paths, model)
+    with ExitStack() as stack:
+        # The output is opened before the model is loaded: a missing folder is reported at once.
+        write = _opened(stack, place, output_format, skips=skips)
+        each = set_threads(threads)
+        # Also with several workers: the style needs the model's classes, and a model that cannot be
+        # loaded is reported before any process starts.
+        predictor = load(model, device, precision)
+        # Python's collector would visit millions of vocabulary entries again and again; whatever
+        # exists now is needed to the end.
+        gc.freeze()
+        annotator = annotator_of(predictor, options)
+        if output_format == "show" and write:
+            write = shown_by(write, place, [*predictor.labels(), *predictor.classes()])
+        if not (top or quiet):
+            _note_joined_classes(annotator.style, output_format)
+        pool: SerialWorker | WorkerPool = SerialWorker(annotator)
+        if workers > 1:
+            config = WorkerConfig(model, device, precision, each, options)
+            # On the stack after the output: the processes are gone before the output is committed.
+            pool = stack.enter_context(WorkerPool(workers, config, annotator.annotate))
+        sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
+        shown = None if quiet else _progress(stack, paths, sizes, place)
+        skipped, removed = SkippedRecords(), Removed()
+        reading = StreamOptions(
+            input_format=annotator.input_format(data.format),
+            encoding=data.encoding,
+            max_length=max_length or MAX_LENGTH,
+            note=(lambda _: None) if quiet else once(note),
+            progress=shown.add if shown else lambda *_: None,
+            on_bad_record=skipped.add if skips else None,
+            on_removed=removed.merge,
+            columns={option: value for option, value in named.items() if value is not None},
+            output=str(place or ""),
+        )
+
+        def started(path: str, size: int) -> str:
+            if shown:
+                shown.start_file(Path(source_name(path)).name, size)
+            return path
+
+        # One by one, as each is read and written before the next.
+        outputs = (
+            annotate_file(pool, predictor.config, annotator.style, started(path, size), reading)
+            for path, size in zip(paths, sizes, strict=True)
+        )
+        _write(outputs, annotator.style, place, write, reading.note)
+        if min_confidence is not None:
+            reading.note(removed.text(min_confidence))
+        skipped.finish()
+
+
+def _place_of(
+    output: str | None, output_format: str, inputs: Sequence[str], model: Path
+) -> Path | None:
+    """Where to write; None for standard output.
+
+    Raises:
+        DataError: it cannot be written, or would take the place of an input or of the model.
+    """
+    from tagkit.inference.stream.record_output import check_output, fills_files
+    from tagkit.storage.places import refuse_inside, require_file_name
+
+    # As for inputs; a file of this name is ./-
+    place = None if output is None or output == "-" else Path(output)
+    if place is not None:
+        # Opening the output later truncates nothing, but its commit would replace an input that is
+        # still being read, or a part of the model.
+        refuse_inside(place, model)
+    if output and output != "-" and not fills_files(output_format):
+        require_file_name(output)
+    check_output(place, output_format, inputs)
+    return place
+
+
+def _opened(
+    stack: ExitStack, place: Path | None, output_format: str, *, skips: bool
+) -> Callable[[str], None] | None:
+    """What writes to the output; None of a format that makes a folder when it is written."""
+    from tagkit.cli.shown.bad_records import PartialOutput
+    from tagkit.inference.stream.record_output import fills_files
+    from tagkit.storage import open_output
+
+    if fills_files(output_format):
+        return None
+    partial = stack.enter_context(PartialOutput(place, skips=skips))
+    opened = stack.enter_context(open_output(place, on_partial=partial.keep))
+    return partial.counting(opened)
+
+
+def _note_joined_classes(style: "Style", output_format: str) -> None:
+    from tagkit.cli.program.console import note
+
+    if style.multi_label and output_format in ("csv", "tsv"):
+        note(
+            f"{output_format} joins the classes of a text with commas, and has an empty cell "
+            "where there is none. Commands read such a cell as one class: --format jsonl-texts "
+            "keeps the classes apart"
+        )
+
+
+def _progress(
+    stack: ExitStack, paths: Sequence[str], sizes: Sequence[int], place: Path | None
+) -> "PredictionProgress | None":
+    """The line on the terminal that says how far the inputs are read; None where it disturbs."""
+    from tagkit.cli.program.console import PredictionProgress
+    from tagkit.cli.program.terminal import is_terminal
+
+    # Text that is typed or printed on the same terminal would be mixed with the line.
+    typed = "-" in paths and is_terminal(sys.stdin)
+    printed = place is None and is_terminal(sys.stdout)
+    if typed or printed or not is_terminal(sys.stderr):
+        return None
+    return stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
+
+
+def _write(
+    outputs: Iterable[Iterator["Output"]],
+    style: "Style",
+    place: Path | None,
+    write: Callable[[str], None] | None,
+    note: Callable[[str], None],
+) -> None:
+    """Write the outputs of all inputs, as they come."""
+    from tagkit.inference.stream.record_output import write_records
+    from tagkit.inference.stream.stream import joined_texts
+
+    if style.row:
+        # One writer for all inputs: a table has one header.
+        write_records(chain.from_iterable(outputs), style, place, write, note)
+        return
+    for lines in joined_texts(outputs, style):
+        if lines and write:
+            write(lines)

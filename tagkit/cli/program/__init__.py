@@ -1,0 +1,1 @@
+"""The program around the commands: arguments, options, streams, signals, the console."""

@@ -1,0 +1,133 @@
+"""Plain lines for people: reports, and errors and notes with the flags of the command that runs.
+
+Whatever comes from a file, a name or a label is displayed as text: terminal control characters are
+escaped (`tagkit.wording`). Data, such as predictions and JSON, is not written by this module.
+"""
+
+import sys
+from collections.abc import Iterable
+
+import typer
+
+from tagkit.cli.program.terminal import for_terminal
+from tagkit.wording import Message, Setting, message_line, visible
+
+# Flags of options of the configuration.
+OPTION_FLAGS = {
+    "task": "--task",
+    "data.train_file": "--train",
+    "data.dev_file": "--dev",
+    "data.test_file": "--test",
+    "data.format": "--input-format",
+    "data.on_misaligned": "--on-misaligned",
+    "data.token_column": "--token-column",
+    "data.tag_column": "--tag-column",
+    "data.text_column": "--text-column",
+    "data.label_column": "--label-column",
+    "data.encoding": "--encoding",
+    # Of `eval`. That of `convert` is the parameter below: the scheme to write.
+    "data.scheme": "--scheme",
+    "embeddings.vectors": "--vectors",
+    "train.seed": "--seed",
+    "train.seeds": "--seeds",
+    "train.device": "--device",
+    "train.threads": "--threads",
+    "train.workers": "--workers",
+    "train.init_from": "--init-from",
+    "train.metric": "--metric",
+    "train.max_minutes": "--max-minutes",
+    "train.checkpoint_every": "--checkpoint-every",
+    # The long form is --output; messages are read more easily with the short one.
+    "output.dir": "-o",
+}
+# Those, and the flags of parameters of the library's functions.
+FLAGS = {
+    **OPTION_FLAGS,
+    "allow_unknown": "--allow-unknown",
+    "beam": "--beam",
+    "cache": "--cache",
+    "cache_share": "--cache-share",
+    "cache_theta": "--cache-theta",
+    "cache_window": "--cache-window",
+    "calibration": "--calibration",
+    "confidence": "--confidence",
+    "coverage": "--coverage",
+    "end": "--end",
+    "errors": "--errors",
+    "config": "--config",
+    "fix": "--fix",
+    "folds": "--folds",
+    "folds_by": "--folds-by",
+    "force": "--force",
+    "greedy": "--greedy",
+    "interval": "--interval",
+    "length_penalty": "--length-penalty",
+    "max_length": "--max-length",
+    "max_units": "--max-units",
+    "measures": "--measures",
+    "min_confidence": "--min-confidence",
+    "on_bad_record": "--on-bad-record",
+    "output_format": "--format",
+    "overrides": "--set",
+    "path": "--config",
+    "pred": "--pred",
+    "pred_column": "--pred-column",
+    "precision": "--precision",
+    "prompt": "--prompt",
+    "repetition_penalty": "--repetition-penalty",
+    "resume": "--resume",
+    "samples": "--samples",
+    "scheme": "--scheme",
+    "seed": "--seed",
+    "sizes": "--sizes",
+    "slices": "--slices",
+    "spaces": "--search",
+    "strict": "--strict",
+    "temperature": "--temperature",
+    "threshold": "--threshold",
+    "to": "--to",
+    "top": "--top",
+    "top_k": "--top-k",
+    "top_p": "--top-p",
+    "train": "--train",
+    "repeats": "--repeats",
+    "workers": "--workers",
+}
+# Those of the command that runs.
+_flags: frozenset[str] = frozenset()
+
+
+def use_flags(flags: Iterable[str]) -> None:
+    """Have messages name these flags, which are those of the command that runs."""
+    global _flags  # a process runs one command, and its errors surface where that is not known
+    _flags = frozenset(flags)
+
+
+def with_flags(text: str) -> str:
+    """A message of the library, which names parameters, with the command's flags in their place.
+
+    Only what the library marked as a parameter is replaced, never what a message quotes.
+    """
+    return text.spelled(_as_typed) if isinstance(text, Message) else text
+
+
+def _as_typed(setting: Setting) -> str:
+    """A parameter as typed on this command line; its own name where it has no flag here."""
+    # Not every command has every flag: `benchmark` has no --on-misaligned.
+    flag = FLAGS.get(setting.name)
+    if flag in _flags:
+        is_bare = setting.value is None or setting.value is True  # 1 is equal to True
+        return flag if is_bare else f"{flag} {setting.value}"
+    if "." in setting.name and setting.value is not None and "--set" in _flags:
+        return f"--set {setting}"
+    return str(setting)
+
+
+def for_people(text: str) -> str:
+    """One line of an error or a note: with flags, safe to display, of bounded length."""
+    return message_line(with_flags(text))
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines for people to standard output; for a command whose result they are."""
+    typer.echo("\n".join(for_terminal(visible(with_flags(line)), sys.stdout) for line in lines))

@@ -1,0 +1,277 @@
+"""A training run on standard error: the corpora, the model, a row for each epoch, the report."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tagkit.cli.program.console import ProgressBar, StepColumn, note
+from tagkit.cli.program.terminal import DEFAULT_WIDTH, width_of
+from tagkit.cli.shown.train_header import start_lines
+from tagkit.evaluation.reports.criterion import AUTO, LOSS, scaled, score_text
+from tagkit.evaluation.reports.report_text import label_cell, report_lines
+from tagkit.training.events.callbacks import Epoch, Listener, Step
+from tagkit.training.events.finding import Finding
+from tagkit.training.folder.seed_scores import label_spreads, mean_and_deviation
+from tagkit.training.run_end import Trained
+from tagkit.training.setup.setup import Prepared
+from tagkit.training.several.seeds import TrainedSeeds
+from tagkit.wording import (
+    Message,
+    as_path_argument,
+    cells,
+    label_of,
+    padded,
+    plural,
+    shortened,
+)
+
+# Eighths of a line's height.
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST_BARS = 50  # with its label and values, a line of 80 columns
+
+
+class Progress(ProgressBar, Listener):
+    """Shows a training run on standard error."""
+
+    def __init__(self) -> None:
+        """A progress bar where there is a terminal."""
+        self._steps = StepColumn()
+        super().__init__("reading", None, self._steps)
+        self._measure, self._metric = "F1", AUTO
+        self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
+        self._factor = 100  # of the scores in these columns
+        self._findings: list[Finding] = []  # not yet shown
+        self._seeds = 1
+
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """End the output of the seed before, and show which one follows."""
+        self._show_findings()
+        self._seeds = count
+        if number > 1:
+            note("")
+        note(f"seed {seed} ({number} of {count})")
+
+    def on_fit(self, number: int) -> None:
+        """Say what takes the time before the first step: minutes, with hundreds of tags."""
+        self._bar.update(self._task, description=f"fitting word features, pass {number}")
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """Show the splits, the model, and the head of the table."""
+        description = prepared.task.describe(prepared.config)
+        for line in start_lines(prepared, description, threads, self._seeds):
+            note(line)
+        self._show_findings()
+        # Of several seeds each is a run of its own.
+        self._steps.restart("seed" if self._seeds > 1 else "run")
+        criterion = prepared.criterion
+        self._measure, self._metric = criterion.name, criterion.key
+        columns = {**criterion.beside, **description.columns}
+        if criterion.part is not None:
+            columns.pop(criterion.part, None)  # it has the column of the criterion
+        self._columns = columns
+        self._factor = 100 if description.shares else 1
+        note("")
+        note(table_head(self._measure, self._columns))
+
+    def on_step(self, step: Step) -> None:
+        """Move the bar."""
+        self._steps.add(step)
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """Show a row of the table."""
+        row = table_row(epoch, self._measure, self._metric, self._columns, self._factor)
+        note(row, is_best=epoch.is_best)
+
+    def on_note(self, text: str) -> None:
+        """Show it on a line."""
+        note(text)
+
+    def on_finding(self, finding: Finding) -> None:
+        """Keep it, to be shown below the lines of the corpora, or below the report."""
+        self._findings.append(finding)
+
+    def _show_findings(self) -> None:
+        if self._findings:
+            note("")
+        for finding in self._findings:
+            note(Message("warning: ", finding.text))
+        self._findings.clear()
+
+    def on_seeds(self, trained: TrainedSeeds) -> None:
+        """Show a row for each seed, mean and deviation, the best one's report, the next command."""
+        self._bar.stop()
+        best = trained.best.predictor.config.train.seed
+        for line in seed_lines(trained, self._measure):
+            note(line, is_best=line.endswith("  *"))
+        for line in label_lines(trained, width_of(sys.stderr) or DEFAULT_WIDTH):
+            note(line)
+        note("")
+        note(f"best on dev: seed {best}{'; test:' if trained.best.test else ''}")
+        self._report(trained.best, trained.folder)
+
+    def on_end(self, trained: Trained) -> None:
+        """Show the best epoch, the report on test, and the next command."""
+        self._bar.stop()  # before the next line, which would be written into the bar
+        stopped = ""
+        if trained.ended == "patience":
+            stopped = f" (stopped: not better for {plural(_waited(trained), 'epoch')})"
+        if trained.ended == "time":
+            stopped = " (time limit reached; --resume continues)"
+        best = trained.best
+        ending = "; test:" if trained.test else ""
+        # After a resume, of all epochs of the run and not only of those since.
+        for line in curves(trained.epochs, f"dev {self._measure}", self._metric):
+            note(line)
+        note(
+            f"best epoch {best.number}, dev {self._measure} "
+            f"{score_text(self._metric, best.score)}{stopped}{ending}"
+        )
+        self._report(trained, trained.folder)
+
+    def _report(self, trained: Trained, folder: Path) -> None:
+        """Show the report on test, and the next command."""
+        if trained.test:
+            note("")
+            for line in report_lines(trained.test, width_of(sys.stderr)):
+                note(line)
+        # best/ is the model; the rest of the folder is for resuming and for the record.
+        size = sum(file.stat().st_size for file in (folder / "best").iterdir())
+        self._show_findings()
+        note("")
+        note(f"saved {folder} ({size_text(size)})")
+        if any(finding.useless for finding in trained.findings):
+            note("Before you use it, see the warning above")
+        else:
+            predictor = trained.predictor
+            predicts = predictor.task.annotates or predictor.config.data.pairs
+            command = "predict {} FILE" if predicts else "generate {}"
+            if not predicts and predictor.config.data.direction == "backward":
+                command = "eval {} FILE"  # it can continue no text
+            note(f"Next: tagkit {command.format(as_path_argument(folder))}")
+
+
+def table_head(measure: str, columns: Mapping[str, str]) -> str:
+    """Head of the table of epochs.
+
+    Args:
+        measure: name of the number that selects the best epoch.
+        columns: heads of further metrics, by their names in `Epoch.scores`.
+    """
+    added = "".join(f"  {padded(f'dev {head}', 8)}" for head in columns.values())
+    loss = "" if measure == LOSS else "  dev loss"
+    score = padded(f"dev {measure}", 8)
+    return f"epoch      loss{loss}  {score}{added}        lr  tokens/s"
+
+
+def table_row(
+    epoch: Epoch, measure: str, metric: str, columns: Mapping[str, str], factor: int = 100
+) -> str:
+    """An epoch; * where it is the best so far.
+
+    Args:
+        epoch: to be shown.
+        measure: as in the head of the table.
+        metric: value of `train.metric`.
+        columns: as in the head of the table.
+        factor: of the scores in these columns, 100 for percent.
+    """
+    star = "  *" if epoch.is_best else ""
+    # A run that is resumed may have epochs of a version without the metric.
+    added = "".join(
+        f"  {factor * epoch.scores.get(key, 0.0):>{max(8, cells(head) + 4)}.2f}"
+        for key, head in columns.items()
+    )
+    # Chosen by its loss, an epoch has the loss on dev as its score.
+    loss = "-" if epoch.dev_loss is None else f"{epoch.dev_loss:z.4f}"
+    loss = "" if measure == LOSS else f"  {loss:>8}"
+    score = f"{score_text(metric, epoch.score):>{max(8, cells(measure) + 4)}}"
+    return (
+        f"{epoch.number:>5}  {epoch.loss:>z8.4f}{loss}  {score}{added}  "
+        f"{epoch.lr:>8.6f}  {epoch.tokens_per_s:>8,.0f}{star}"
+    )
+
+
+def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
+    """A row for each seed, then mean and standard deviation."""
+    scores = trained.scores
+    # Either all seeds have a test score or none: they share the configuration.
+    metric = trained.best.criterion.key
+    columns = {f"dev {measure}": [scaled(metric, score.dev) for score in scores]}
+    digits = [4 if metric == LOSS else 2]
+    if scores[0].test is not None:
+        predictor = trained.best.predictor
+        # The headline of a language model is its loss; that of labels is a share in any case.
+        is_share = predictor.task.describe(predictor.config).shares
+        name = "test" if is_share else f"test {measure}"
+        columns[name] = [(100 if is_share else 1) * (score.test or 0.0) for score in scores]
+        digits.append(2 if is_share else 4)
+    yield ""
+    # A seed has up to 20 digits (64 bits).
+    widths = [max(9, cells(name)) for name in columns]
+    heads = (padded(*each, right=True) for each in zip(columns, widths, strict=True))
+    yield "  ".join([f"{'seed':>20}", "epoch", *heads])
+    for row, score in enumerate(scores):
+        figures = [values[row] for values in columns.values()]
+        star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
+        yield f"{score.seed:>20}  {score.epoch:>5}{_figures(figures, widths, digits)}{star}"
+    for number, name in enumerate(("mean", "standard deviation")):
+        figures = [mean_and_deviation(values)[number] for values in columns.values()]
+        yield f"{name:>20}       {_figures(figures, widths, digits)}"
+
+
+def _figures(figures: Sequence[float], widths: Sequence[int], digits: Sequence[int]) -> str:
+    found = zip(figures, widths, digits, strict=True)
+    return "".join(f"  {figure:>{width}.{after}f}" for figure, width, after in found)
+
+
+def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[str]:
+    """Mean and standard deviation of each label's scores over the seeds, in percent."""
+    split = "test" if trained.best.test else "dev"
+    for kind, spreads in label_spreads(trained.scores).items():
+        if not spreads:
+            continue
+        what = {"types": "type", "classes": "class"}.get(kind) or label_of(kind)
+        yield ""
+        yield f"each {what} on {split}, mean ± standard deviation of {len(trained.scores)} seeds:"
+        yield ""
+        heads = "       precision          recall              f1  support"
+        rows = [shortened(label_cell(each.label), max(12, width - len(heads))) for each in spreads]
+        first = max(map(cells, rows))
+        yield f"{'':<{first}}{heads}"
+        for label, each in zip(rows, spreads, strict=True):
+            figures = "".join(
+                f"  {100 * mean:>6.2f} ± {100 * deviation:>5.2f}"
+                for mean, deviation in (each.precision, each.recall, each.f1)
+            )
+            yield f"{padded(label, first)}{figures}  {each.support:>7,}"
+
+
+def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:
+    """Loss and dev score from the first epoch to the last, each on a line; none of one epoch."""
+    if len(epochs) > 1:
+        losses = [epoch.loss for epoch in epochs]
+        scores = [scaled(metric, epoch.score) for epoch in epochs]
+        first, last = (score_text(metric, epoch.score) for epoch in (epochs[0], epochs[-1]))
+        width = max(8, cells(measure))
+        yield ""
+        yield f"{'loss':<{width}}  {sparkline(losses)}  {losses[0]:z.4f} to {losses[-1]:z.4f}"
+        yield f"{padded(measure, width)}  {sparkline(scores)}  {first} to {last}"
+
+
+def size_text(size: int) -> str:
+    """Bytes as '2.4 MB', or as '97 kB' where that would be 0.0."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A bar for each value, the highest for the largest; of many the last of each few."""
+    if len(values) > _MOST_BARS:  # of as many values each, but for one, up to the last value
+        ends = [(bar + 1) * len(values) // _MOST_BARS for bar in range(_MOST_BARS)]
+        values = [values[end - 1] for end in ends]
+    low, high = min(values), max(values)
+    step = (high - low) / (len(_BARS) - 1) or 1  # equal values: a flat line, no division by 0
+    return "".join(_BARS[round((value - low) / step)] for value in values)
+
+
+def _waited(trained: Trained) -> int:
+    return len(trained.epochs) - trained.best.number

@@ -1,0 +1,771 @@
+"""`tagkit predict`: what it writes, where, and how it ends."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny
+from html_pages import parsed
+from program import Ended, Program, small
+
+from tagkit.cli.program.completion import complete_output_format, output_formats
+from tagkit.corpus.formats.table import FORMATS, targets
+
+
+def test_every_format_of_the_table_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {*output_formats()} == {*targets(), "auto", "jsonl", "show"} - {"text"}
+    # Also one that is a row of the table, and stands nowhere else.
+    monkeypatch.setitem(FORMATS, "toy", replace(FORMATS["slash"], name="toy"))
+    assert "toy" in output_formats()
+    assert complete_output_format("to") == ["toy"]
+
+
+def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
+    ended = tagkit("predict", model, stdin=b"Ada Miller visits Cape Town.\n\nBen likes Rome.\n")
+    assert ended.out == (
+        "Ada\tB-PER\nMiller\tI-PER\nvisits\tO\nCape\tB-LOC\nTown\tI-LOC\n.\tO\n\n"
+        "Ben\tB-PER\nlikes\tO\nRome\tB-LOC\n.\tO\n\n"
+    )
+    assert ended.err == (
+        "standard input: read as text: nothing in its lines looks like labels (--input-format "
+        "chooses another format)\n"
+    )
+
+
+def test_raw_text_is_tagged_as_json_with_offsets_into_the_text(
+    tagkit: Program, model: Path
+) -> None:
+    text = "  Ada visits Cape Town.  Eve knows “Rome”."
+    ended = tagkit("predict", model, "-", "--format", "jsonl", stdin=f"{text}\r\n".encode())
+    record = json.loads(ended.out)
+    assert (record["document"], record["line"], record["text"]) == ("standard input", 1, text)
+    for part in [*record["tokens"], *record["spans"]]:
+        assert text[part["start"] : part["end"]] == part["text"]
+    assert {"text": "Cape Town", "start": 13, "end": 22, "label": "LOC"} in record["spans"]
+    assert set(record["tokens"][0]) == {"text", "start", "end", "tag"}
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "said"),
+    [
+        ("conllu", "out.jsonl", "is written as conllu; --format jsonl writes jsonl"),
+        ("conllu", "out.iob.gz", "is written as conllu; --format columns writes columns"),
+        ("text", "out.ann", "is written as columns; --format brat writes brat"),
+        ("text", "OUT.CONLLU", "is written as columns; --format conllu writes conllu"),
+        ("conllu", "out.conllu", ""),
+        ("text", "out.bio", ""),
+        ("text", "out.txt", ""),
+        ("text", "out.csv", ""),  # which has no place for tags
+    ],
+)
+def test_a_name_of_another_format_than_is_written_is_noted(
+    tagkit: Program, model: Path, tmp_path: Path, source: str, name: str, said: str
+) -> None:
+    rows = "".join(f"{i}\t{w}" + "\t_" * 8 + "\n" for i, w in enumerate(("Ada", "left"), 1))
+    content = f"{rows}\n" if source == "conllu" else "Ada left\n"
+    for each in ("a", "b"):
+        (tmp_path / each).write_text(content, encoding="utf-8")
+    inputs = (tmp_path / "a", tmp_path / "b")
+    place = tmp_path / name
+    written = tagkit("predict", model, *inputs, "-o", place)
+    notes = [line for line in written.err.splitlines() if "read as" not in line]
+    assert notes == ([f"{place}: {said}"] if said else [])  # once, whatever the inputs
+    for options in (["--quiet"], ["--format", "columns"]):
+        assert "is written" not in tagkit("predict", model, *inputs, "-o", place, *options).err
+
+
+def test_confidence_adds_probabilities(tagkit: Program, model: Path) -> None:
+    sentence = b"Ada visits Rome ."
+    record = json.loads(
+        tagkit("predict", model, "--confidence", "--format", "jsonl", stdin=sentence).out
+    )
+    assert [span["label"] for span in record["spans"]] == ["PER", "LOC"]
+    for part in [*record["tokens"], *record["spans"]]:
+        assert 0.5 < part["probability"] <= 1
+    columns = tagkit("predict", model, "--confidence", stdin=sentence).out.split("\n")
+    assert re.fullmatch(r"Ada\tB-PER\t0\.\d{4}|Ada\tB-PER\t1\.0000", columns[0])
+
+
+def test_columns_are_kept_and_blank_lines_and_comments_stay_where_they_were(
+    tagkit: Program, model: Path
+) -> None:
+    lines = [
+        b"-DOCSTART- -X-", b"", b"# a comment of many words", b"Ada N", b"visits V", b"Rome N",
+        b" ", b"", b"Ben N", b"leaves V",
+    ]  # fmt: skip
+    expected = [
+        "-DOCSTART- -X- O", "", "# a comment of many words", "Ada N B-PER", "visits V O",
+        "Rome N B-LOC", " ", "", "Ben N B-PER", "leaves V O",
+    ]  # fmt: skip
+    Path("in.conll").write_bytes(b"\n".join(lines))
+    ended = tagkit("predict", model, "in.conll", "--input-format", "columns")
+    assert ended.out == "\n".join(expected) + "\n"
+    Path("in.conll").write_bytes(b"\r\n".join(lines))
+    ended = tagkit("predict", model, "in.conll", "--input-format", "columns")
+    assert ended.out == "\r\n".join(expected) + "\n"
+
+
+def test_conllu_gets_an_eleventh_column_where_columns_are_asked_for(
+    tagkit: Program, model: Path
+) -> None:
+    rest = "\t_" * 8
+    text = f"# text = Ada\n1-2\tAda's{rest}\n1\tAda{rest}\n2\tvisits{rest}\n2.1\tx{rest}\n\n"
+    ended = tagkit("predict", model, "--format", "columns", stdin=text.encode())
+    assert ended.out == (
+        f"# text = Ada\n1-2\tAda's{rest}\t_\n1\tAda{rest}\tB-PER\n2\tvisits{rest}\tO\n"
+        f"2.1\tx{rest}\t_\n\n"
+    )
+
+
+def test_several_files_are_tagged_in_order_into_one_output_file(
+    tagkit: Program, model: Path
+) -> None:
+    Path("a.txt").write_text("Ada visits Rome.\n", encoding="utf-8")
+    Path("b.txt").write_text("Ben visits Lima.\n", encoding="utf-8")
+    ended = tagkit("predict", model, "a.txt", "b.txt", "-o", "out.jsonl", "--format", "jsonl")
+    assert (ended.code, ended.out) == (0, "")
+    records = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
+    assert [record["document"] for record in records] == ["a.txt", "b.txt"]
+    assert [record["spans"][-1]["text"] for record in records] == ["Rome", "Lima"]
+
+
+def test_an_output_file_is_left_alone_when_an_input_is_refused(
+    tagkit: Program, model: Path
+) -> None:
+    Path("kept.txt").write_text("old", encoding="utf-8")
+    Path("good.txt").write_text("Ada visits Rome.\n", encoding="utf-8")
+    ended = tagkit("predict", model, "good.txt", "missing.txt", "-o", "kept.txt")
+    assert ended.code == 1
+    kept = Path("kept.txt.partial")
+    assert ended.err.endswith(
+        f"error: missing.txt: no such file\nerror: {kept}: has what was predicted before the "
+        "error, 5 lines; kept.txt was not written\n"
+    )
+    assert kept.read_text("utf-8").startswith("Ada\tB-PER\n")
+    kept.unlink()
+    assert Path("kept.txt").read_text("utf-8") == "old"
+    assert not [path for path in Path().iterdir() if path.name.startswith(".kept")]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentences"),
+    [
+        (b"Ada visits Rome .\n", 2),
+        (b"-DOCSTART- O\n\nAda O\nvisits O\nRome O\n\nBen O\n\n", 4),
+        (b'{"text": "Ada visits Rome."}\n', 2),
+    ],
+)
+@pytest.mark.parametrize("damage", ["byte", "gzip"])
+def test_what_was_read_before_damage_is_predicted_in_any_format(
+    damage: str, line: bytes, sentences: int, tagkit: Program, model: Path
+) -> None:
+    content = 2 * line + b"M\xfcller O\n" if damage == "byte" else 2 * line + line[:9]
+    if damage == "gzip":
+        content = gzip.compress(content)[:-8]  # without the check of its length
+    Path("damaged").write_bytes(content)
+    kept = Path("out.partial")
+    kept.unlink(missing_ok=True)
+    ended = tagkit("predict", model, "damaged", "--format", "jsonl", "-o", "out", "-q")
+    number = 2 * line.count(b"\n") + 1
+    problem = f":{number}: byte 0xfc at {2 * len(line) + 1} is not utf-8" if damage == "byte" else (
+        ": the gzip file is cut short"
+    )  # fmt: skip
+    assert ended.code == 1
+    assert ended.err.startswith(f"error: damaged{problem}")
+    assert len(kept.read_text("utf-8").splitlines()) == sentences
+
+
+@pytest.mark.parametrize("stdin", [b"", b"\n", b"\n \n\t\n", b"\xef\xbb\xbf"])
+def test_an_empty_input_ends_well(tagkit: Program, model: Path, stdin: bytes) -> None:
+    for form in ("columns", "jsonl"):
+        ended = tagkit("predict", model, "--format", form, stdin=stdin)
+        assert (ended.code, ended.out.strip()) == (0, "")
+
+
+def test_bytes_of_another_encoding_are_refused_with_their_place(
+    tagkit: Program, model: Path
+) -> None:
+    ended = tagkit("predict", model, "--input-format", "text", stdin=b"Ada\nBen \xe9 Rome\n")
+    assert ended.code == 1
+    assert "error: standard input:2: byte 0xe9 at 8 is not utf-8" in ended.err
+    again = tagkit("predict", model, "--encoding", "latin-1", stdin=b"Ada visits Rom\xe9\n")
+    assert "Romé\t" in again.out
+    unknown = tagkit("predict", model, "--encoding", "utf-9", stdin=b"")
+    assert unknown.err == (
+        "error: --encoding = \"utf-9\": expected the name of a text encoding, such as 'utf-8'\n"
+    )
+
+
+def test_a_word_of_10_000_characters_is_tagged(tagkit: Program, model: Path) -> None:
+    word = "x" * 10_000
+    ended = tagkit("predict", model, stdin=f"Ada likes {word} and Rome .".encode())
+    tagged = [line.split("\t") for line in ended.out.splitlines() if line]
+    assert [token for token, _ in tagged] == ["Ada", "likes", word, "and", "Rome", "."]
+
+
+@pytest.mark.slow
+def test_a_sentence_of_100_000_tokens_is_tagged_whole(tagkit: Program, model: Path) -> None:
+    words = ["Ada", "likes", "Rome", "and"] * 25_000
+    ended = tagkit("predict", model, "--confidence", stdin=" ".join(words).encode())
+    tagged = [line.split("\t") for line in ended.out.splitlines() if line]
+    assert [token for token, *_ in tagged] == words
+    assert all(0 <= float(probability) <= 1 for *_, probability in tagged)
+
+
+@pytest.mark.slow
+def test_output_begins_before_the_input_ends(model: Path) -> None:
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()", "predict",
+               str(model), "--threads=1", "--format=jsonl"]  # fmt: skip
+    with subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as running:
+        assert running.stdin
+        assert running.stdout
+        for text in ("Ada visits Rome.", "Ben likes Lima."):
+            running.stdin.write(f"{text}\n".encode())
+            running.stdin.flush()
+            # Would wait for ever, were the answer held back until the input ends.
+            assert json.loads(running.stdout.readline())["text"] == text
+        running.stdin.close()
+        assert running.stdout.read() == b""
+        assert running.wait(timeout=60) == 0
+
+
+def test_no_model_is_refused_in_one_line(tagkit: Program, model: Path) -> None:
+    expected = "error: nowhere: no such folder; `tagkit train` makes one\n"
+    for arguments in (["predict", "nowhere"], ["info", "nowhere"], ["eval", "nowhere", "x"]):
+        assert tagkit(*arguments) == Ended(1, "", expected)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("train.conll", "train.conll: is an input, and would be lost; name another file"),
+        (
+            "linked.conll",
+            "linked.conll: is an input (train.conll), and would be lost; name a",
+        ),
+        (
+            "model/tagged.conll",
+            "model/tagged.conll: lies in the model's folder, model: name",
+        ),
+        (
+            "model/best/metadata.json",
+            "model/best/metadata.json: lies in the model's folder, mo",
+        ),
+        ("folder", "folder: cannot be written: it is a folder, and the output is one file"),
+        ("", ".: cannot be written: it is a folder, and the output is one file"),
+        ("no/x", "no/x: cannot be written: there is no folder"),
+        ("train.conll/x", "train.conll/x: cannot be written: Not a directory"),
+    ],
+)
+def test_an_output_that_would_be_a_loss_is_refused_before_the_model_is_loaded(
+    tagkit: Program, model: Path, monkeypatch: pytest.MonkeyPatch, output: str, message: str
+) -> None:
+    Path("folder").mkdir(exist_ok=True)
+    if not Path("linked.conll").exists():
+        os.link("train.conll", "linked.conll")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    monkeypatch.setattr(
+        "tagkit.inference.predict.predictor.load", lambda *_: pytest.fail("it is loaded")
+    )
+    ended = tagkit("predict", model, "train.conll", "-o", output)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"error: {message}")
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_predict_replaces_the_file_that_o_names_and_keeps_its_mode(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path, link = tmp_path / "out.conll", tmp_path / "link.conll"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    assert tagkit("predict", model, "-o", link, stdin=b"Ada\n").code == 0
+    assert path.read_text("utf-8") == "Ada\tB-PER\n\n"
+    assert (path.stat().st_mode & 0o777, link.is_symlink()) == (0o600, True)
+    assert tagkit("predict", model, "-o", "-", stdin=b"Ada\n").out == "Ada\tB-PER\n\n"
+    assert not Path("-").exists()
+    umask = os.umask(0o027)
+    try:
+        assert tagkit("predict", model, "-o", tmp_path / "new", stdin=b"Ada\n").code == 0
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_document_of_a_name_that_is_no_text_is_predicted(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    try:
+        path.write_text("Ada\n", encoding="utf-8")
+    except OSError as error:
+        pytest.skip(f"the file system takes no such name: {error}")
+    ended = tagkit("predict", model, path, "--format", "jsonl")
+    assert ended.code == 0
+    assert json.loads(ended.out)["document"] == f"{tmp_path}/caf\ufffd.txt"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_folder_given_as_a_file_is_refused(tagkit: Program, model: Path) -> None:
+    Path("folder").mkdir(exist_ok=True)
+    ended = tagkit("predict", model, "folder")
+    assert ended.err == (
+        "error: folder: expected a folder with seq.in, with .ann files, or with a folder for each "
+        "class or a file for each of several, found none of these\n"
+    )
+
+
+def test_a_long_sentence_is_tagged_in_windows_and_that_is_said_once(
+    tagkit: Program, model: Path
+) -> None:
+    text = " ".join(["Ada Miller visits Cape Town"] * 10) + "\n"
+    options = ["--input-format", "text", "--max-length", "20", "--format", "jsonl"]
+    ended = tagkit("predict", model, *options, stdin=(text * 2).encode())
+    records = [json.loads(line) for line in ended.out.splitlines()]
+    assert [len(record["tokens"]) for record in records] == [50, 50]
+    for record in records:
+        for part in record["tokens"] + record["spans"]:
+            assert record["text"][part["start"] : part["end"]] == part["text"]
+    assert ended.err == (
+        "standard input: a sentence has 50 words; those over 20 are tagged in overlapping windows "
+        "(--max-length)\n"
+    )
+
+
+def test_offsets_lead_into_the_file_whatever_its_line_ends(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "raw.txt"
+    text = "Ada visits cafe\u0301.\r\n\r\n🧑🏽 Rome\u200b \u2028x\n\nBen\x85left.\r\n👩\u200d💻"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    ended = tagkit("predict", model, path, "--input-format", "text", "--format", "jsonl")
+    count = 0
+    for line in ended.out.split("\n")[:-1]:
+        record = json.loads(line)
+        for part in record["tokens"] + record["spans"]:
+            start = record["offset"] + part["start"]
+            assert text[start : start + len(part["text"])] == part["text"]
+            count += len(part["text"].strip())
+    assert count >= sum(not char.isspace() for char in text)
+
+
+def test_predict_of_a_classifier_writes_a_line_for_each_line(
+    tagkit: Program, intents: Path
+) -> None:
+    stdin = b"hello there , Ada .\n\ngoodbye now , Ben .\n"
+    ended = tagkit("predict", intents / "model", stdin=stdin)
+    assert (ended.code, ended.out) == (0, "greet\n\nleave\n")
+    top = tagkit("predict", intents / "model", "--top", "2", stdin=stdin).out.split("\n")
+    assert re.fullmatch(r"greet\t0\.\d{4}\t(leave|order)\t0\.\d{4}", top[0])
+    assert tagkit("predict", intents / "model", "--threshold", "1", stdin=stdin).out == "\n" * 3
+    rows = tagkit("predict", intents / "model", "--format", "tsv", stdin=stdin).out
+    assert rows == "label\ttext\ngreet\thello there , Ada .\nleave\tgoodbye now , Ben .\n"
+    record = json.loads(
+        tagkit("predict", intents / "model", "--format", "jsonl", "--confidence", stdin=stdin)
+        .out.split("\n")[1]
+    )  # fmt: skip
+    assert (record["line"], record["offset"], record["label"]) == (3, 21, "leave")
+    assert sum(record["probabilities"].values()) == pytest.approx(1, abs=1e-4)
+    assert sum(t["attention"] for t in record["tokens"]) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_text_is_classified_whole_whatever_its_length(tagkit: Program, intents: Path) -> None:
+    ended = tagkit("predict", intents / "model", "--max-length", "9", stdin=b"hello\n")
+    assert (ended.code, ended.err) == (
+        1,
+        "error: this model classifies: --max-length is for tags, a text is read whole\n",
+    )
+    text = b"hello there , Ada . " * 2000
+    assert tagkit("predict", intents / "model", stdin=text).out == "greet\n"
+
+
+def test_classes_of_a_column_file_are_a_line_a_sentence(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("hello\tO\nthere\tO\n\ngoodbye\tO\nnow\tO\n\n", encoding="utf-8")
+    assert tagkit("predict", intents / "model", path).out == "greet\nleave\n"
+
+
+def test_conllu_comes_back_with_the_predicted_column_filled(tagkit: Program, model: Path) -> None:
+    rest = "\t_" * 7
+    lines = [
+        "# sent_id = 1", "# text = Ada's Rome\r", f"1-2\tAda's{rest}\tA=1", f"1\tAda{rest}\tB=2\r",
+        f"2\tvisits{rest}\tNER=B-X|C=3", f"2.1\tx{rest}\t_", f"3\tRome{rest}\t_", "", " ",
+        "# between", "", f"1\tBen{rest}\tNER=B-PER|D=4",
+    ]  # fmt: skip
+    expected = [*lines]
+    expected[3] = f"1\tAda{rest}\tB=2|NER=B-PER\r"
+    expected[4] = f"2\tvisits{rest}\tC=3"
+    expected[6] = f"3\tRome{rest}\tNER=B-LOC"
+    stdin = "\n".join(lines).encode()
+    assert tagkit("predict", model, stdin=stdin).out == "\n".join(expected)
+    sure = tagkit("predict", model, "--confidence", stdin=stdin).out.split("\n")
+    assert re.fullmatch(r"1\tAda(\t_){7}\tB=2\|NER=B-PER\|NERProb=[01]\.\d{4}\r", sure[3])
+    assert re.fullmatch(r"2\tvisits(\t_){7}\tC=3\|NERProb=[01]\.\d{4}", sure[4])
+    assert [line.count("\t") for line in sure] == [line.count("\t") for line in lines]
+
+
+def test_sentences_of_two_files_stay_apart(tagkit: Program, model: Path) -> None:
+    for name, text in (("a.conll", "Ada\tN\nvisits\tV"), ("b.conll", "Rome\tN\n\n")):
+        Path(name).write_text(text, encoding="utf-8")
+    both = tagkit("predict", model, "a.conll", "b.conll", "--input-format", "columns").out
+    assert both == "Ada\tN\tB-PER\nvisits\tV\tO\n\nRome\tN\tB-LOC\n\n"
+    row = "1\tRome" + "\t_" * 8
+    Path("c.conllu").write_bytes(f"{row}\r\n\r\n".encode())
+    Path("d.conllu").write_bytes(row.encode())
+    filled = f"{row[:-1]}NER=B-LOC"
+    found = tagkit("predict", model, "d.conllu", "c.conllu", "d.conllu").out
+    assert found == f"{filled}\n\n{filled}\r\n\r\n{filled}"
+
+
+@pytest.mark.parametrize(
+    ("format", "expected"),
+    [
+        ("slash", "Ada/B-PER visits/O Rome/B-LOC ./O\nBen/B-PER left/O ./O\n"),
+        ("jsonl-tokens", '{"tokens": ["Ada", "visits", "Rome", "."], "tags": ["B-PER", "O", '
+         '"B-LOC", "O"]}\n{"tokens": ["Ben", "left", "."], "tags": ["B-PER", "O", "O"]}\n'),
+        ("conllu", "# text = Ada visits Rome. Ben left.\n"),
+    ],
+)  # fmt: skip
+def test_texts_are_written_in_the_formats_of_corpora(
+    tagkit: Program, model: Path, format: str, expected: str
+) -> None:
+    stdin = b"Ada visits Rome. Ben left.\n"
+    ended = tagkit("predict", model, "--format", format, stdin=stdin)
+    if format == "conllu":
+        expected = (
+            "# text = Ada visits Rome.\n1\tAda\t_\t_\t_\t_\t_\t_\t_\tNER=B-PER\n"
+            "2\tvisits\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            "3\tRome\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|NER=B-LOC\n"
+            "4\t.\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\s\n\n"
+            "# text = Ben left.\n1\tBen\t_\t_\t_\t_\t_\t_\t_\tNER=B-PER\n"
+            "2\tleft\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n3\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+        )
+    assert (ended.code, ended.out) == (0, expected)
+
+
+def test_a_folder_or_a_pair_of_files_is_written(tagkit: Program, model: Path) -> None:
+    stdin = b"Ada visits Rome.\nBen left.\n"
+    ended = tagkit("predict", model, "--format", "brat", "-o", "brat", stdin=stdin)
+    assert (ended.code, ended.out) == (0, "")
+    found = {path.name: path.read_text("utf-8") for path in Path("brat").iterdir()}
+    assert found == {
+        "00001.txt": "Ada visits Rome.", "00001.ann": "T1\tPER 0 3\tAda\nT2\tLOC 11 15\tRome\n",
+        "00002.txt": "Ben left.", "00002.ann": "T1\tPER 0 3\tBen\n",
+    }  # fmt: skip
+    ended = tagkit("predict", model, "--format", "brat", "-o", "brat", stdin=stdin)
+    assert (ended.code, ended.err.split("\n")[0]) == (
+        1, "error: brat: exists already; name another folder, or remove this one first",
+    )  # fmt: skip
+    tagkit("predict", model, "--format", "brat", "-o", "one.ann", stdin=stdin)
+    assert Path("one.txt").read_text("utf-8") == "Ada visits Rome.\nBen left.\n"
+    assert Path("one.ann").read_text("utf-8").endswith("T3\tPER 17 20\tBen\n")
+    ended = tagkit("predict", model, "one.txt", "--format", "brat", "-o", "one.ann")
+    assert ended.code == 1
+    assert "one.txt" in ended.err
+
+
+def test_a_text_beside_the_annotation_that_is_named_is_not_lost(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    notes, ann = tmp_path / "notes.txt", tmp_path / "notes.ann"
+    record = tmp_path / "j.jsonl"
+    notes.write_text("My own notes", encoding="utf-8")
+    record.write_text('{"text": "Ada left", "spans": []}\n', encoding="utf-8")
+    options = ["--format", "brat", "-o", ann, "--quiet"]
+    for file, problem in (
+        (record, "is there without notes.ann, and would be lost; name another file"),
+        (notes, "is an input, and would be lost; name another file"),
+    ):
+        # Before the model is loaded.
+        ended = tagkit("predict", tmp_path / "no-model", file, *options)
+        assert (ended.code, ended.err) == (1, f"error: {notes}: {problem}\n")
+    ann.write_text("T1\tX 0 2\tMy\n", encoding="utf-8")
+    ended = tagkit("predict", model, record, *options)
+    told = "holds another text than the predictions, and would be lost; name another file"
+    assert (ended.code, ended.err) == (1, f"error: {notes}: {told}\n")
+    assert (notes.read_text("utf-8"), ann.read_text("utf-8")) == ("My own notes", "T1\tX 0 2\tMy\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j.jsonl", "notes.ann", "notes.txt"]
+    notes.write_text("Ada left", encoding="utf-8")
+    assert tagkit("predict", model, record, *options).code == 0
+    assert ann.read_text("utf-8") == "T1\tPER 0 3\tAda\n"
+
+
+def test_each_text_of_a_folder_is_one_document_for_brat_with_its_name(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    texts, out = tmp_path / "texts", tmp_path / "out"
+    texts.mkdir()
+    (texts / "a.txt").write_text("Ada visits Rome.\nBen left.\n", encoding="utf-8")
+    (texts / "b.txt").write_text("Ben", encoding="utf-8")
+    ended = tagkit("predict", model, texts, "--input-format", "brat", "--format", "brat", "-o", out)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert {path.name: path.read_text("utf-8") for path in out.iterdir()} == {
+        "a.txt": "Ada visits Rome.\nBen left.\n",
+        "a.ann": "T1\tPER 0 3\tAda\nT2\tLOC 11 15\tRome\nT3\tPER 17 20\tBen\n",
+        "b.txt": "Ben", "b.ann": "T1\tPER 0 3\tBen\n",
+    }  # fmt: skip
+    (texts / "b.ann").write_text("", encoding="utf-8")  # one is enough to recognise the format
+    shown = tagkit("predict", model, texts, "--format", "jsonl")
+    assert [json.loads(line)["text"] for line in shown.out.splitlines()] == [
+        "Ada visits Rome.\nBen left.\n", "Ben",
+    ]  # fmt: skip
+    assert shown.err == (
+        f"{texts}: read as brat: a folder with .ann files (--input-format chooses another format)\n"
+    )
+
+
+def test_ids_and_metadata_of_records_come_back(tagkit: Program, model: Path) -> None:
+    record = {"id": 7, "text": "Ada visits Rome .", "meta": {"page": 3}, "line": "x", "spans": []}
+    stdin = json.dumps(record).encode()
+    found = json.loads(tagkit("predict", model, "--format", "jsonl", stdin=stdin).out)
+    assert (found["id"], found["meta"], found["line"]) == (7, {"page": 3}, 1)
+    for format in ("jsonl-spans", "jsonl-tokens"):
+        found = json.loads(tagkit("predict", model, "--format", format, stdin=stdin).out)
+        assert (found["id"], found["meta"], found["line"]) == (7, {"page": 3}, "x")
+    out = tagkit("predict", model, "--format", "conllu", stdin=stdin).out
+    assert out.startswith("# sent_id = 7\n# text = Ada visits Rome .\n1\tAda")
+
+
+def test_json_of_conllu_has_the_text_of_its_comment_and_its_id(
+    tagkit: Program, model: Path
+) -> None:
+    rest = "\t_" * 7
+    lines = [
+        "# sent_id = a-1", "# text = Ada's  Rome", f"1-2\tAda's{rest}\t_", f"1\tAda{rest}\t_",
+        f"2\t's{rest}\t_", f"3\tRome{rest}\t_", "",
+        "# text = it does not fit", f"1\tBen{rest}\tSpaceAfter=No", f"2\t.{rest}\t_", "",
+        f"1-9\tx{rest}\t_", f"1\tOslo{rest}\t_", f"2\t!{rest}\t_", "",
+    ]  # fmt: skip
+    ended = tagkit("predict", model, "--format", "jsonl", stdin="\n".join(lines).encode())
+    first, second, third = map(json.loads, ended.out.splitlines())
+    assert (first["id"], first["text"], first["line"]) == ("a-1", "Ada's  Rome", 4)
+    assert {"text": "Rome", "start": 7, "end": 11, "label": "LOC"} in first["spans"]
+    assert (second.get("id"), second["text"]) == (None, "Ben.")
+    # A range that is none: the words are tagged all the same.
+    assert third["text"] == "Oslo !"
+
+
+def test_the_column_of_texts_is_that_which_is_named(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("id;text;body\n1;bring me tea;hello there\n2;hi you;goodbye now\n", "utf-8")
+    answers = {"text": "order\ngreet\n", "body": "greet\nleave\n", "-1": "greet\nleave\n"}
+    for name, answer in answers.items():
+        ended = tagkit("predict", intents / "model", table, "--text-column", name)
+        assert (ended.code, ended.out) == (0, answer)
+    ended = tagkit("predict", intents / "model", table, "--text-column", "mail")
+    assert ended.code == 1
+    assert ended.err.endswith(
+        "t.csv:1: --text-column = 'mail': expected one of the header's columns, found none of this "
+        "name in 'id, text, body'\n"
+    )
+
+
+def test_the_column_of_tokens_is_that_which_is_named(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    columns = tmp_path / "t.conll"
+    columns.write_text("1\tAda\n2\tvisits\n3\tRome\n4\t.\n\n", "utf-8")
+    for number in ("1", "-1"):
+        ended = tagkit("predict", model, columns, "--token-column", number)
+        assert ended.out == "1\tAda\tB-PER\n2\tvisits\tO\n3\tRome\tB-LOC\n4\t.\tO\n\n"
+
+
+@pytest.mark.parametrize("flag", ["--text-column", "--token-column"])
+def test_a_column_that_an_input_does_not_have_is_refused(
+    tagkit: Program, intents: Path, flag: str
+) -> None:
+    ended = tagkit("predict", intents / "model", flag, "1", stdin=b"hello there\nhi\n")
+    what = "TSV and CSV" if flag == "--text-column" else "column files and CoNLL-U"
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith(f"(read as text): {flag} is for {what}\n")
+
+
+def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, intents: Path) -> None:
+    stdin = b'id,text,label\n7,"hello there, Ada .",x\n8,goodbye now,y\n'
+    for format, expected in (
+        ("csv", 'label,id,text\ngreet,7,"hello there, Ada ."\nleave,8,goodbye now\n'),
+        ("tsv", "label\tid\ttext\ngreet\t7\thello there, Ada .\nleave\t8\tgoodbye now\n"),
+        ("fasttext", "__label__greet hello there, Ada .\n__label__leave goodbye now\n"),
+    ):
+        ended = tagkit("predict", intents / "model", "--format", format, "--input-format", "csv",
+                       stdin=stdin)  # fmt: skip
+        assert (ended.code, ended.out) == (0, expected)
+    ended = tagkit("predict", intents / "model", "--format", "trec", stdin=b"hello there\n")
+    assert ended.code == 1
+    said = (
+        "error: trec cannot hold the class 'greet' of this model: expected --format columns, jsonl"
+    )
+    assert ended.err.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--top", "2"], "this model tags: --top and --threshold are for classes of texts"),
+        (["--threshold", "0.5"], "this model tags: --top and --threshold are for classes of texts"),
+        (
+            ["--format", "tsv"],
+            "this model tags: expected --format columns, conllu, jsonl, jsonl-tokens, jsonl-spans, "
+            "brat, parallel, slash, html or show, found tsv",
+        ),
+        (
+            ["--format", "slash", "--confidence"],
+            "slash has no place for the probabilities of "
+            "--confidence: expected --format columns, conllu, jsonl, html or show, found slash",
+        ),
+        (["--format", "brat"], "brat fills files: name a folder with -o"),
+        (
+            ["--format", "brat", "-o", "out.ann.gz"],
+            "out.ann.gz: brat fills files, none of which is packed: leave out .gz",
+        ),
+    ],
+)
+def test_a_tagger_is_not_asked_for_classes(
+    tagkit: Program, model: Path, arguments: list[str], message: str
+) -> None:
+    ended = tagkit("predict", model, *arguments, stdin=b"Ada visits Rome .\n")
+    assert (ended.code, ended.out, ended.err) == (1, "", f"error: {message}\n")
+
+
+@pytest.mark.slow
+def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_path: Path) -> None:
+    train, dev, test = tiny.joint(tmp_path).values()
+    ended = tagkit(
+        "train", "--task", "both", "--train", train, "--dev", dev, "--test", test,
+        "-o", tmp_path / "model", *small("train.max_epochs=8"),
+    )  # fmt: skip
+    assert ended.code == 0
+    assert (
+        "epoch      loss  dev loss  dev mean  dev F1    dev acc.        lr  tokens/s\n" in ended.err
+    )
+    rows = re.findall(r"^ +\d+ +[\d.]+ +[\d.]+ +([\d.]+) +([\d.]+) +([\d.]+) ", ended.err, re.M)
+    assert len(rows) == 8
+    for mean, *halves in rows:
+        assert float(mean) == pytest.approx(sum(map(float, halves)) / 2, abs=0.011)
+    assert (
+        "model  BiLSTM with CRF, CRF of word features, scaled-attention pooling and bag of words, "
+        in ended.err
+    )
+    assert re.search(r"whole texts right, tags and class: [01]\.\d{4}\n", ended.err)
+    stdin = b"Ada visits Cape Town .\n"
+    columns = tagkit("predict", tmp_path / "model", stdin=stdin).out.split("\n")
+    assert columns[0] == "Ada\tB-PER\tlong"
+    record = json.loads(tagkit("predict", tmp_path / "model", "--format", "jsonl", stdin=stdin).out)
+    assert record["label"] == "long"
+    assert [span["label"] for span in record["spans"]] == ["PER", "LOC"]
+    path = tmp_path / "a.conll"
+    path.write_text("Ada O\nvisits O\nRome O\n", encoding="utf-8")
+    kept = tagkit("predict", tmp_path / "model", path, "--confidence").out.split("\n")
+    assert re.fullmatch(r"Ada O B-PER \d\.\d{4} short \d\.\d{4}", kept[0])
+    report = tagkit("eval", tmp_path / "model", test)
+    assert report.code == 0
+    assert re.search(r"^whole texts right, tags and class: [01]\.\d{4}$", report.out, re.M)
+    info = tagkit("info", tmp_path / "model").out
+    assert re.search(
+        r"^test F1 +[\d.]+ \(conlleval-compatible\)\ntest accuracy [\d.]+ \(cl", info, re.M
+    )
+
+
+@pytest.mark.slow
+def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, model: Path) -> None:
+    stdin = b"Ada visits Cape Town .\nEve leaves Rome .\n" * 30
+    expected = tagkit("predict", model, stdin=stdin)
+    for options in (["--workers", "2"], ["--precision", "bf16"], ["--precision", "int8"]):
+        ended = tagkit("predict", model, *options, stdin=stdin)
+        assert (ended.code, ended.out) == (0, expected.out)
+
+
+@pytest.mark.slow
+def test_labels_are_shown_in_the_text(tagkit: Program, model: Path) -> None:
+    text = b"Ada Miller visits New York.\n\nBen leaves \x1b[31mOslo.\n"
+    ended = tagkit("predict", model, "--format", "show", "-q", stdin=text)
+    first, second = ended.out.splitlines()  # the blank line is no text
+    assert first == "[Ada Miller PER] visits [New York LOC]."
+    assert second.startswith("[Ben PER] leaves ")
+    assert r"\x1b" in second
+    assert "\x1b" not in ended.out
+    ended = tagkit("predict", model, "--format", "show", "--confidence", stdin=text)
+    assert re.match(r"\[Ada Miller PER [01]\.\d\d\] visits ", ended.out)
+    Path("in.conll").write_text("Ada N\nleft V\n\nRome N\n", encoding="utf-8")
+    ended = tagkit("predict", model, "in.conll", "--format", "show", "-o", "shown.txt")
+    assert (ended.code, ended.out) == (0, "")
+    assert Path("shown.txt").read_text("utf-8") == "[Ada PER] left\n[Rome LOC]\n"
+    one, two = (tagkit("predict", model, "--format", "show", f"--workers={n}", stdin=text).out
+                for n in (1, 2))  # fmt: skip
+    assert one == two
+
+
+@pytest.mark.slow
+def test_a_page_is_written_the_same_by_several_workers(tagkit: Program, model: Path) -> None:
+    text = b"Ada Miller visits New York.\n\n<script>alert(1)</script> Ben leaves Oslo.\n" * 40
+    one, two = (tagkit("predict", model, "--format", "html", "-q", f"--workers={n}", stdin=text)
+                for n in (1, 2))  # fmt: skip
+    assert (one.code, one.out) == (0, two.out)
+    root = parsed(one.out.removeprefix("<!DOCTYPE html>\n"))
+    assert [each.text for each in root.all("mark")][:2] == ["Ada MillerPER", "New YorkLOC"]
+    assert len(list(root.all("div", "text"))) == 80
+    assert not list(root.all("script"))
+    shown = tagkit("predict", model, "--format", "html", "-q", "--confidence", stdin=text)
+    assert re.search(r'New York<bdi class="name">LOC [01]\.\d\d</bdi>', shown.out)
+
+
+def test_classes_are_shown_before_the_text(tagkit: Program, intents: Path) -> None:
+    model = intents / "model"
+    ended = tagkit("predict", model, "--format", "show", "-q", stdin=b"good morning, Ada.\n")
+    assert ended.out == "greet | good morning, Ada.\n"
+    ended = tagkit("predict", model, "--format", "show", "--top", 2, stdin=b"good morning, Ada.\n")
+    assert re.fullmatch(r"greet 0\.\d\d, \w+ 0\.\d\d \| good morning, Ada\.\n", ended.out)
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_is_less_probable_is_left_out_with_and_without_probabilities(
+    tagkit: Program, model: Path, workers: int
+) -> None:
+    record = [json.loads(line) for line in
+              tagkit("predict", model, "test.conll", "--format", "jsonl", "--confidence"
+                     ).out.splitlines()]  # fmt: skip
+    probabilities = sorted(span["probability"] for each in record for span in each["spans"])
+    middle = round((probabilities[0] + probabilities[-1]) / 2, 4)
+    likely = sum(probability >= middle for probability in probabilities)
+    assert 0 < likely < len(probabilities)
+    command = ["predict", model, "test.conll", "--min-confidence", middle, "--workers", workers]
+    for more in ([], ["--confidence"]):
+        ended = tagkit(*command, "--format", "jsonl", *more)
+        found = [span for line in ended.out.splitlines() for span in json.loads(line)["spans"]]
+        assert len(found) == likely
+        assert all(("probability" in span) == bool(more) for span in found)
+        removed = len(probabilities) - likely
+        said = f"removed {removed} of {len(probabilities)} spans below {middle:g}\n"
+        assert ended.err.endswith(said)
+    columns = [line.split() for line in tagkit(*command).out.splitlines() if line]
+    assert sum(cells[-1].startswith("B-") for cells in columns) == likely
+    assert {len(cells) for cells in columns} == {3}  # as without the option
+
+
+def test_classes_that_a_table_joins_are_said_to_be_read_as_one(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    rows = "".join(f'{{"text": "{text}", "labels": ["hot"]}}\n' for text in ("tea", "cocoa"))
+    (tmp_path / "a.jsonl").write_text(rows + '{"text": "juice", "labels": ["cold", "sweet"]}\n')
+    corpus = ("--train", tmp_path / "a.jsonl", "--dev", tmp_path / "a.jsonl")
+    few = ("-q", "--task", "classify", *small("train.max_epochs=1", "head.bag_of_words=0"))
+    assert tagkit("train", *corpus, "-o", tmp_path / "model", "--threads=1", *few).code == 0
+    ended = tagkit("predict", tmp_path / "model", "--format", "tsv", stdin=b"tea\n")
+    assert ended.code == 0
+    assert ended.err.splitlines()[0] == (
+        "tsv joins the classes of a text with commas, and has an empty cell where there is "
+        "none. Commands read such a cell as one class: --format jsonl-texts keeps the classes apart"
+    )

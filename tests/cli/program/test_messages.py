@@ -1,0 +1,256 @@
+"""Messages of the library name parameters; the command line puts its flags in their place."""
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import tiny
+from kinds import TAGS
+from typer.main import get_command
+
+import tagkit
+from tagkit.cli.main import ALIASES, COMMANDS, app, main
+from tagkit.cli.program import messages
+from tagkit.config import Config, load_config, option_names, option_text, options_of
+from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.splits.splits import read_split
+from tagkit.errors import TagkitError
+from tagkit.training.trainer import train
+from tagkit.wording import FORCE, RESUME, Message, Setting
+
+PACKAGE = Path(tagkit.__file__).parent
+FLAG = re.compile(r"(?<![-\w])--[a-z][a-z-]*|(?<![-\w])-o\b")
+# Of a search these are other folders and other limits.
+_OWN = (("tune", "output.dir"), ("tune", "train.max_minutes"))
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """Runs `tagkit`; exit status, standard output and standard error."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tagkit", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = (part.decode() for part in capsysbinary.readouterr())
+        return int(ended.value.code or 0), out, err
+
+    return call
+
+
+@pytest.fixture
+def flags(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Takes the flags of a command as those of the one that runs."""
+    monkeypatch.setattr(messages, "_flags", messages._flags)
+    return lambda name: messages.use_flags(flags_of(name))
+
+
+def flags_of(name: str) -> set[str]:
+    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    return {flag for param in command.params for flag in param.opts}
+
+
+@pytest.mark.parametrize(
+    ("command", "setting", "expected"),
+    [
+        ("train", FORCE, "--force"),
+        ("train", RESUME, "--resume"),
+        ("train", Setting("output.dir"), "-o"),
+        ("train", Setting("output.dir", "."), "-o ."),
+        ("train", Setting("data.format"), "--input-format"),
+        ("train", Setting("data.format", "columns"), "--input-format columns"),
+        ("train", Setting("data.label_column", 0), "--label-column 0"),
+        ("train", Setting("data.header", "no"), "--set data.header=no"),
+        ("predict", Setting("data.label_column", 0), "data.label_column=0"),
+        ("train", Setting("data.header"), "data.header"),
+        ("benchmark", Setting("data.on_misaligned"), "data.on_misaligned"),
+        ("convert", Setting("to", "odd"), "--to odd"),
+        ("info", Setting("unheard"), "unheard"),
+    ],
+)
+def test_a_setting_is_named_by_the_flag_of_the_command_that_runs(
+    flags: Callable[[str], None], command: str, setting: Setting, expected: str
+) -> None:
+    flags(command)
+    assert messages.with_flags(Message("--force a ", setting)) == f"--force a {expected}"
+
+
+def test_a_text_without_settings_is_left_alone(flags: Callable[[str], None]) -> None:
+    flags("train")
+    assert messages.with_flags("force=True (output.dir)") == "force=True (output.dir)"
+
+
+def test_a_caller_in_python_reads_parameters_and_a_user_of_the_command_flags(
+    tmp_path: Path, run: Run
+) -> None:
+    tiny.corpus(tmp_path)
+    corpus = tmp_path / "force=True.conll"
+    corpus.write_text("a B-X\n")
+    with pytest.raises(TagkitError) as caught:
+        train(
+            load_config(flags={"data.train_file": str(corpus), "output.dir": str(tmp_path / "m")})
+        )
+    assert str(caught.value) == (
+        f"{corpus}: one sentence is not enough to split off a dev corpus; name one with "
+        "data.dev_file"
+    )
+    code, _, err = run("train", "--train", corpus, "-o", tmp_path / "m")
+    assert code == 1
+    assert err.endswith(
+        f"error: {corpus}: one sentence is not enough to split off a dev corpus; name one with "
+        "--dev\n"
+    )
+
+
+def test_notes_and_findings_name_flags_as_errors_do(tmp_path: Path, run: Run) -> None:
+    corpus = tmp_path / "data.format.conll"
+    corpus.write_text("a O\nb B-x\n\nc O\n\n")
+    notes: list[str] = list(read_split(str(corpus), Config().data, TAGS, None).notes)
+    assert [note for note in notes if "(data.format chooses another format)" in note]
+    _, _, err = run("convert", corpus, tmp_path / "out.jsonl")
+    assert f"{corpus}: read as columns: " in err
+    assert "(--input-format chooses another format)" in err
+    texts = tmp_path / "texts.txt"
+    texts.write_text("Plain text without any label.\nAnother line of it.\n")
+    code, out, _ = run("check", texts)
+    assert code == 1
+    assert (
+        f"error:   {texts}: holds no tags, spans or classes, without which only a language model "
+        "can be trained: it is read as text (--input-format text is for the text of a language "
+        "model; --input-format chooses another format)"
+    ) in out
+    code, out, _ = run("check", texts, "--input-format", "text")
+    assert (code, "error" in out, "verdict: 1 note: fit to train on\n" in out) == (0, False, True)
+
+
+def texts_of(module: Path) -> Iterator[tuple[int, str]]:
+    """Every string, docstring and comment of a module, with its line."""
+    source = module.read_text("utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+    if not FLAG.search(source):  # no comment names one, and tokenising takes most of the time
+        return
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def test_the_library_names_no_flags_of_the_command_line() -> None:
+    found = [
+        f"{module.relative_to(PACKAGE)}:{line}: {text[:80]}"
+        for module in PACKAGE.rglob("*.py")
+        if module.parent.name != "cli"
+        for line, text in texts_of(module)
+        # A string that is a flag and nothing else starts a command: see `tagkit benchmark`.
+        # A variable of a style sheet begins with two hyphens too.
+        if FLAG.search(text) and not FLAG.fullmatch(text) and module.name != "colours.py"
+    ]
+    assert found == []
+
+
+def test_every_flag_in_the_table_is_one_of_some_command() -> None:
+    known = {flag for name in COMMANDS for flag in flags_of(name)}
+    assert {*messages.FLAGS.values()} <= known
+    assert {name for name in messages.FLAGS if "." in name} <= {*options_of(Config)}
+
+
+def test_every_setting_that_a_message_names_has_a_flag() -> None:
+    named = set()
+    for module in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Setting":
+                (name, *_) = node.args
+                if isinstance(name, ast.Name):
+                    # Of any option that was given: the test below holds them.
+                    assert module.relative_to(PACKAGE) == Path("config", "loading.py")
+                else:
+                    assert isinstance(name, ast.Constant)
+                    named.add(name.value)
+    assert "data.format" in named
+    # Without flags of their own; `--set` takes them.
+    assert named - messages.FLAGS.keys() <= set(option_names())
+
+
+def test_a_value_of_the_command_line_is_named_as_typed_and_not_said_to_stand_in_the_file(
+    run: Run, tmp_path: Path
+) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text("[encoder]\nhidden = 0\n", encoding="utf-8")
+    given = ("--config", config, "--seed", -3, "--set", "train.lr=fast", "--set", "train.sed=1")
+    assert run("train", *given) == (
+        1,
+        "",
+        f"error: {config}: encoder.hidden = 0: expected a number greater than or equal to 1\n"
+        "error: unknown option train.sed; did you mean train.seed?\n"
+        "error: train.lr = \"fast\": expected 'auto' or a number\n"
+        "error: --seed = -3: expected a number greater than or equal to 0\n",
+    )
+
+
+@pytest.mark.parametrize("command", [*COMMANDS])
+def test_a_flag_of_an_option_shows_the_help_and_default_of_the_option(
+    run: Run, command: str
+) -> None:
+    shown = re.sub(r"-\s+", "-", " ".join(run(command, "--help")[1].split()))
+    params = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    flags = {flag for param in params if not param.help for flag in param.opts}
+    names = [name for name, flag in messages.OPTION_FLAGS.items() if flag in flags]
+    assert len(names) >= {"train": 15, "tune": 5, "eval": 4}.get(command, 0)
+    for name in names:
+        text, default = option_text(name)
+        if (command, name) == ("config", "task"):
+            default = "the task that the corpus is for"
+        ending = f" [default: {default}" if default else ""  # a range may follow
+        assert f"{text}{ending}" in shown, name
+
+
+@pytest.mark.parametrize("command", ["train", "check", "predict", "eval", "convert", "benchmark"])
+def test_the_help_names_every_format_of_the_table(run: Run, command: str) -> None:
+    shown = re.sub(r"-\s+", "-", " ".join(run(command, "--help")[1].split()))
+    found = re.search(r"Format of the input: (.*?)\. +\[default: recognised\]", shown)
+    assert found is not None
+    assert {*re.split(", | or ", found[1])} == {*FORMATS, "jsonl"}
+
+
+# The flags of commands that read a model are of their own, and have no configuration behind them.
+@pytest.mark.parametrize("command", ["train", "tune", "learning-curve"])
+def test_no_flag_repeats_the_help_of_its_option(command: str) -> None:
+    params = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    texts = {option.help for option in options_of(Config).values()}
+    for param in params:
+        assert param.help not in texts, param.opts
+
+
+def test_every_command_file_is_a_row_of_the_table() -> None:
+    files = {
+        module.stem
+        for module in (PACKAGE / "cli").glob("*.py")
+        if f"def {module.stem}_command(" in module.read_text("utf-8")
+    }
+    assert {name.replace("_", "-") for name in files} == {*COMMANDS}
+    assert {*ALIASES.values()} <= files
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *ALIASES])
+def test_help_has_an_example_and_none_of_typers_signs(run: Run, command: str) -> None:
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert re.search(rf"^ +(.*\| )?tagkit {ALIASES.get(command, command)}\b", out, re.M)
+    assert not re.search(r"<(path|str|int|list|float)|\{[A-Z]|default: \(", out)
+    assert "[OPTIONS]" in out.splitlines()[0]
+
+
+def test_the_list_of_commands_says_of_each_what_it_does_in_a_whole_sentence(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    rows = re.findall(r"^  ([a-z-]+) +(\S.*)$", out.partition("Commands:\n")[2], re.M)
+    assert [name for name, _ in rows] == list(COMMANDS)
+    assert all(text.endswith(".") and not text.endswith("...") for _, text in rows)
