@@ -61,7 +61,7 @@ _PUBLIC = {
     "train": "tagkit.training.trainer",
     "train_seeds": "tagkit.training.several.seeds",
     "audit": "tagkit.training.several.audit",
-    "tune": "tagkit.training.several.tuning",
+    "tune": "tagkit.training.several.tune",
     "learning_curve": "tagkit.training.several.learning_curve",
     "load_config": "tagkit.config",
     "Config": "tagkit.config",
@@ -182,7 +182,7 @@ if TYPE_CHECKING:
     from tagkit.training.run_end import Trained as Trained
     from tagkit.training.trainer import train as train
     from tagkit.training.folder.trials import Trial as Trial, Tuned as Tuned
-    from tagkit.training.several.tuning import tune as tune
+    from tagkit.training.several.tune import tune as tune
 
 __all__ = [*sorted(_PUBLIC), "__version__"]
 

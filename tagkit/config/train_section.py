@@ -307,7 +307,7 @@ class TrainConfig(Section):
         Field(ge=0, le=MAX_THREADS),
         Option("CPU threads; 0 for all cores.", resume=True, resume_search=True, tune=False),
     ] = 1
-    # The weights do not depend on it, not in the last bit: see `nn/second_thread.py`.
+    # The weights do not depend on it, not in the last bit: see `nn/threads.py`.
     workers: Annotated[
         Literal["auto", 1, 2],
         BeforeValidator(lambda value: int(value) if value in ("1", "2") else value),

@@ -10,3 +10,11 @@ def fresh_linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
         nn.init.xavier_uniform_(part)
     nn.init.zeros_(layer.bias)
     return layer
+
+
+# Facts on a module's parameters.
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Number of weights, trained or not; one that two parts share counts once."""
+    return sum(parameter.numel() for parameter in module.parameters())

@@ -1,25 +1,93 @@
 """How a run ends: it is finished, with scores and reports, or stopped, to be resumed."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tagkit.errors import Interrupted
-from tagkit.evaluation.reports.criterion import Criterion
+from tagkit.evaluation.reports.confusion_text import confusion_lines
+from tagkit.evaluation.reports.criterion import Criterion, score_text
 from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.inference.predict.predictor import Predictor
+from tagkit.inference.score.predicted import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.text.json_text import plain
-from tagkit.training.diagnosis.guessing import loss_of_guessing
-from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
+from tagkit.nn.feature_crf.feature_crf import SHARES
+from tagkit.storage import encoded
+from tagkit.text.json_text import plain, to_json
+from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.events.finding import Finding
-from tagkit.training.feature_share import score_dev
 from tagkit.training.folder.run_cleanup import is_finished
+from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.training.loop.run import Ending, Run
-from tagkit.training.results import results, scores_of
+from tagkit.wording import visible
+
+# What a run keeps of its best model besides the model: predictions and reports on dev and test.
+#
+# dev.pred, test.pred    the corpora with the predictions (`inference.predicted`)
+# dev.gold               the gold labels of a dev corpus that was split off, if dev.pred lacks them
+# report.txt             the reports as `tagkit eval` prints them
+# report.json            the same as JSON, by split
+
+
+_WIDTH = 80  # of a confusion matrix in a file
+
+
+def scores_of(dev: Annotated, test: Annotated | None) -> dict[str, Any]:
+    """The reports as plain values, by split; None of a test corpus that is not there."""
+    return {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
+
+
+def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dict[str, bytes]:
+    """Contents of the files, by name.
+
+    Args:
+        predictor: the best model.
+        dev: scored with it.
+        test: likewise; None without a test corpus.
+    """
+    data = predictor.config.data
+    # Dev may be a part of the training file, in whose format its predictions then are.
+    files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
+    splits: dict[str, Annotated | None] = {"dev": dev, "test": test}
+    found: dict[str, str] = {}
+    if predictor.task.annotates:
+        found |= _annotated(predictor, splits, files)
+    found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
+    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
+    return {name: encoded(text, first=True) for name, text in found.items()}
+
+
+def _annotated(
+    predictor: Predictor, splits: Mapping[str, Annotated | None], files: Mapping[str, str]
+) -> dict[str, str]:
+    """The corpora with the predictions, and the gold labels that are in no file."""
+    data = predictor.config.data
+    found = {
+        PREDICTED[name]: predicted_text(predictor, each.split, each.predictions, files[name])
+        for name, each in splits.items()
+        if each
+    }
+    dev = splits["dev"]
+    if dev and not data.dev_file:
+        gold = gold_text(predictor, dev.split, data.train_file)
+        if gold is not None:
+            found[GOLD] = gold
+    return found
+
+
+def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
+    for number, (name, each) in enumerate(splits.items()):
+        if each:
+            yield from ("",) if number else ()
+            yield visible(f"{name}: {each.split.path}")
+            yield ""
+            yield from map(visible, report_lines(each.report))
+            yield from map(visible, confusion_lines(each.report, _WIDTH))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +212,66 @@ def _best_on_dev(run: Run) -> tuple[Annotated, Epoch]:
         score, parts = run.criterion.of_report(dev.report), dict(dev.report.parts())
         best = replace(best, score=score, scores=parts)
     return dev, best
+
+
+# How much a CRF of word features counts beside the network: what is best on dev.
+#
+# Most corpora gain by it, but in a corpus of few and rare names it finds next to none, and would
+# take away what the network finds. So the share is chosen once, with the best epoch's weights. That
+# epoch is the best one by the network's scores on the same dev, which flatters the network alone:
+# it has to be better than the product by more than a margin.
+
+
+# The margin is this divided by the root of the sentences of dev, as the standard error of a
+# difference of two scores is: for names of CoNLL-2003 and CoNLL-2002 0.17 to 0.28, for chunks 0.06.
+_MARGIN = 0.3
+
+
+def score_dev(run: Run) -> Annotated:
+    """The dev corpus as the best model tags it, with the share that is best there.
+
+    The share is the model's from then on, and a note of the run says what it brought.
+    """
+    crf, criterion = run.prepared.model.feature_crf, run.criterion
+    if crf is None:
+        return _annotated_by(run)
+    if not crf.is_fitted:
+        # With a single tag there is nothing to weigh, however long the search is.
+        was_cut = run.budget.is_limited and len(crf.transitions) > 1
+        why = ", for the time limit was too short to find them" if was_cut else ""
+        run.listener.on_note(f"a CRF of word features counts nothing: it has no weights{why}")
+        return _annotated_by(run)
+    found = []
+    for share in SHARES:
+        crf.share.fill_(share)
+        found.append(_annotated_by(run))
+    # A report has no loss: there the usual score decides.
+    *products, alone = (criterion.of_report(each.report) for each in found)
+    together = max(products)
+    margin = _MARGIN / math.sqrt(len(run.prepared.corpus.dev.sentences))
+    # Of equal scores the first. Rounding may differ between processes, which have to agree.
+    chosen = SHARES.index(0.0) if alone > together + margin else products.index(together)
+    best = int(run.processes.from_first_rank(float(chosen)))
+    crf.share.fill_(SHARES[best])
+    run.listener.on_note(_note(criterion, SHARES[best], together, alone))
+    return found[best]
+
+
+def _note(criterion: Criterion, share: float, together: float, alone: float) -> str:
+    key = "auto" if criterion.is_loss else criterion.key
+    with_it, without = score_text(key, together), score_text(key, alone)
+    if not share:
+        return (
+            f"a CRF of word features counts nothing: on dev the network alone has {without}, and "
+            f"{with_it} with it"
+        )
+    note = f"a CRF of word features counts {100 * share:.0f} % beside the network: on dev {with_it}"
+    if with_it == without:
+        return f"{note} with it and without it"
+    if alone > together:
+        return f"{note}, and {without} without it, which dev is too small to tell from chance"
+    return f"{note}, and {without} without it"
+
+
+def _annotated_by(run: Run) -> Annotated:
+    return annotated(run.predictor, run.prepared.corpus.dev, batch_size=BATCH_SIZE)

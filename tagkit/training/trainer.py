@@ -4,8 +4,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -14,11 +15,9 @@ from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError, Interrupted
 from tagkit.features import Ids
 from tagkit.models.base.device import choose_workers, thread_count
-from tagkit.nn.second_thread import second_thread
-from tagkit.nn.threads import given_threads
+from tagkit.nn.threads import given_threads, kept_threads, second_thread
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.events.callbacks import Listener, listener_of
-from tagkit.training.events.undisturbed import undisturbed
 from tagkit.training.folder.beforehand import device_of
 from tagkit.training.folder.run_files import TRACKED
 from tagkit.training.folder.run_folder import RunFolder
@@ -270,3 +269,37 @@ def _nonfinite(loss: float, settings: TrainConfig) -> str:
     what = "a gradient is not finite" if math.isfinite(loss) else f"the loss is {loss}"
     done = {"skip": "the step is skipped", "random": "a random step is taken in its place"}
     return f"{what}; {done[settings.on_nonfinite]}"
+
+
+# Callbacks of a program that leave torch's random numbers and threads as they were.
+#
+# torch has one state of them for all of a process, and one for each GPU. A callback that draws from
+# it, to show a sample say, would give a run other weights than the same seed gives without it. So
+# would one that sets the number of threads, among which sums are split.
+
+
+class _Undisturbed:
+    """Calls a listener, and restores what is torch's after each callback."""
+
+    def __init__(self, listener: Listener, device: torch.device) -> None:
+        self._listener = listener
+        self._gpus = [device] if device.type == "cuda" else []
+
+    def __getattr__(self, name: str) -> Any:
+        callback = getattr(self._listener, name)
+
+        @wraps(callback)
+        def call(*arguments: Any, **options: Any) -> None:
+            with torch.random.fork_rng(self._gpus), kept_threads():
+                callback(*arguments, **options)
+
+        return call
+
+
+def undisturbed(listener: Listener, device: torch.device) -> Listener:
+    """Wrap a listener so that its callbacks leave the random states of a run on `device` alone.
+
+    These are torch's state of the CPU and, on a GPU, that of this GPU. The number of threads stays
+    too.
+    """
+    return cast(Listener, _Undisturbed(listener, device))

@@ -243,7 +243,7 @@ def test_threads_of_a_command_share_a_heap_unless_the_user_says_how_many(
     [
         (["train"], "tagkit.training.trainer.train"),
         (["train", "--seeds", "1,2"], "tagkit.training.several.seeds.train_seeds"),
-        (["tune", "--trials", "1"], "tagkit.training.several.tuning.tune"),
+        (["tune", "--trials", "1"], "tagkit.training.several.tune.tune"),
     ],
 )
 def test_a_time_limit_counts_from_the_start_of_the_program(

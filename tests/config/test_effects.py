@@ -21,7 +21,7 @@ from tagkit.config import (
 from tagkit.errors import ConfigError
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.setup.defaults import CorpusSize, choose_by_size, choose_for_text
-from tagkit.training.several.tuning import tune
+from tagkit.training.several.tune import tune
 from tagkit.training.trainer import train
 
 TAG = 'has no effect with task = "tag"; leave it out'

@@ -172,7 +172,7 @@ def test_several_language_models_and_a_benchmark_are_refused(
 def test_a_search_keeps_the_trial_with_the_smallest_loss(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.several.tuning import tune
+    from tagkit.training.several.tune import tune
 
     config = settings(tmp_path, "train.max_epochs=1", f"output.dir={tmp_path / 'search'}")
     found = tune(config, parse_spaces(["train.lr=0.00001,0.02"]), trials=3)

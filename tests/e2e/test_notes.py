@@ -7,7 +7,7 @@ import pytest
 import tiny
 from kinds import TAGS
 
-from tagkit.cli.shown.lint_report import check_lines
+from tagkit.cli.commands.check import check_lines
 from tagkit.config import DataConfig, load_config
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.records.dataset import Split, with_label_notes

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from tagkit.cli.shown.lint_report import check_lines, repair_lines
+from tagkit.cli.commands.check import check_lines, repair_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.repair import Repaired, write_repaired

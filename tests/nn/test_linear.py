@@ -4,8 +4,9 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
-from tagkit.nn.linear import fresh_linear
+from tagkit.nn.linear import count_parameters, fresh_linear
 
 
 @pytest.mark.parametrize("parts", [1, 3])
@@ -19,3 +20,11 @@ def test_weights_are_uniform_within_the_bound_of_each_part_and_biases_are_zero(p
         assert 0.99 * bound < part.abs().max() <= bound
         assert part.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
     assert len({part.sum().item() for part in layer.weight.chunk(parts)}) == parts
+
+
+def test_shared_and_frozen_weights_count_once_each() -> None:
+    first = nn.Linear(3, 2)
+    second = nn.Linear(3, 2)
+    second.weight = first.weight
+    second.bias.requires_grad_(False)
+    assert count_parameters(nn.ModuleList([first, second])) == 3 * 2 + 2 + 2

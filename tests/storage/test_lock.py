@@ -100,7 +100,7 @@ def test_a_second_run_is_refused_at_once_with_the_first_ones_process_and_start(
 def test_a_second_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.several.tuning import tune
+    from tagkit.training.several.tune import tune
 
     config = tiny.small(corpus, f"output.dir={tmp_path / 'search'}")
     with held(tmp_path / "search") as process:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tagkit.cli.program.peak_memory import PROGRAM
+from tagkit.cli.shown.command_times import PROGRAM
 
 
 def peak_mb(*arguments: object) -> float:

@@ -299,7 +299,7 @@ def _write_weights(path: Path, found: "Audit", epsilon: float | None, *, force: 
 
 def _write_doubts(path: Path | None, found: "Audit", output_format: str, *, force: bool) -> None:
     """Write all doubts to a file, or to standard output."""
-    from tagkit.evaluation.analysis.doubts_text import audit_lines
+    from tagkit.evaluation.analysis.doubts import audit_lines
     from tagkit.storage import open_output
 
     with open_output(path, replace=force) as write:
@@ -314,7 +314,7 @@ def _write_doubts(path: Path | None, found: "Audit", output_format: str, *, forc
 def _show_table(found: "Audit", top: int | None) -> None:
     from tagkit.cli.program.messages import show_lines
     from tagkit.cli.program.terminal import width_of
-    from tagkit.evaluation.analysis.doubts_text import audit_lines
+    from tagkit.evaluation.analysis.doubts import audit_lines
 
     show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
 

@@ -132,7 +132,7 @@ def tune_command(
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
     from tagkit.config.search_space import parse_spaces
-    from tagkit.training.several.tuning import tune
+    from tagkit.training.several.tune import tune
 
     config = config_file(config, train)
     flags = {
@@ -168,7 +168,7 @@ def tune_command(
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
     # Importing torch and Optuna takes seconds, in which a signal must be handled already.
     with stop_on_signal() as stop:
-        from tagkit.cli.shown.tune_progress import SearchProgress
+        from tagkit.cli.shown.audit_progress import SearchProgress
         from tagkit.models.task_table import ranking_metric
         from tagkit.training.folder.trials import TuneListener
 

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagkit.cli.program.peak_memory import PROGRAM
 from tagkit.errors import DataError
 
 if TYPE_CHECKING:  # imports torch
@@ -137,3 +136,35 @@ def _runs(command: list[str], rounds: int) -> list[_ProgramRun]:
             raise DataError(*(line.removeprefix("error: ") for line in found or [unexplained]))
         runs.append(_ProgramRun(seconds, errors))
     return runs
+
+
+# The peak memory of a process, as it measures it itself.
+
+
+# `tagkit` as a program of its own, whose last line on standard error is its peak in MB.
+PROGRAM = """
+import sys
+from tagkit.cli.main import main
+from tagkit.cli.shown.command_times import own_peak_mb
+try:
+    main()
+finally:
+    sys.stderr.write(f"\\n{own_peak_mb()}")
+"""
+
+
+def own_peak_mb() -> float | None:
+    """The largest resident size of this process so far, in MB; None if the system does not say."""
+    status = Path("/proc/self/status")
+    # Not getrusage(2) on Linux, also not of children: it begins with the size of the process that
+    # started this one.
+    if status.exists():
+        lines = status.read_text(encoding="utf-8").splitlines()
+        peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]  # in KiB
+        return peaks[0] * 1024 / 1e6 if peaks else None
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6

@@ -1,8 +1,10 @@
 """What `tagkit eval` does with one system: it predicts or is read, is scored, and is shown."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from tagkit.evaluation.reports.verify import Verification
     from tagkit.evaluation.scores.conformal import SetReport
     from tagkit.inference.predict.predictor import Predictor
+    from tagkit.inference.score.scoring import Scoring
+if TYPE_CHECKING:
+    from tagkit.cli.shown.report_page import ReportPage
     from tagkit.inference.score.scoring import Scoring
 
 
@@ -146,3 +151,59 @@ def show_report(
     if sets:
         lines += set_lines(sets)
     show_lines(lines)
+
+
+# What `tagkit eval` does with several systems: each predicts or is read, and all are compared.
+
+
+def runs_of(text: str) -> list[str]:
+    """The files of a system's runs, which commas separate; a file of the whole name wins."""
+    # Unlike Path.exists, it has an answer for a list that is too long for a name.
+    if "," not in text or os.path.exists(text):
+        return [text]
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def show_systems(
+    scoring: "Scoring",
+    gold: str,
+    models: Sequence[Path],
+    preds: Sequence[str],
+    device: str,
+    page: "ReportPage | None",
+    *,
+    as_json: bool,
+) -> None:
+    """Print the comparison of several models, or of several files of predictions.
+
+    Args:
+        scoring: how each is scored.
+        gold: file with gold labels.
+        models: folders of models, which predict one after the other.
+        preds: files of predictions, where there are no models; of several runs with commas between
+            them.
+        device: of the models.
+        page: to be written too.
+        as_json: print one JSON object.
+    """
+    from tagkit.cli.program.messages import show_lines
+    from tagkit.cli.program.terminal import short_paths, width_of
+    from tagkit.evaluation.compare.systems_text import systems_lines
+    from tagkit.inference.score.systems import compare_files_of_runs, compare_models
+
+    if models:
+        runs: list[tuple[str, Sequence[str | Path]]] = [(str(each), [each]) for each in models]
+        systems = compare_models(scoring, gold, runs, device)
+    else:
+        runs = [(each, runs_of(each)) for each in preds]
+        systems = compare_files_of_runs(scoring, gold, runs)
+    if page is not None:
+        page.write_systems(systems)
+    if as_json:
+        typer.echo(to_json(systems.to_dict()))
+        return
+    short = short_paths([str(first) for _, (first, *_) in runs])
+    names = [
+        short[str(first)] + (f" +{len(others)}" if others else "") for _, (first, *others) in runs
+    ]
+    show_lines(systems_lines(systems, names, width_of(sys.stdout)))

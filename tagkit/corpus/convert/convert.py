@@ -8,18 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert.target_limits import may_lack_classes, note_losses, require_labels
-from tagkit.corpus.convert.target_records import (
-    Job,
-    as_documents,
-    as_sentences,
-    detection_of,
-    note_schemes,
-)
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format, settled
+from tagkit.corpus.records.alignment import overlaps, to_document, to_sentences
 from tagkit.corpus.records.answers import Answer, as_items, column_names, holds_sentences, left_out
 from tagkit.corpus.records.record_facts import RecordFacts, facts_of
 from tagkit.corpus.source.layout import CONLLU, Layout, column_options
@@ -29,10 +22,136 @@ from tagkit.corpus.source.rereading import several_times
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
 from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence
-from tagkit.text.schemes import convert, has_spans
+from tagkit.text.scheme_detection import Detection, first_line_of, scheme_of_steps
+from tagkit.text.schemes import DISPLAY, convert, has_spans
 from tagkit.wording import Message, Setting, listed, once
+
+# Records as the format that is written takes them: all sentences, or all documents.
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the steps of one conversion share.
+
+    Attributes:
+        source: of the input.
+        format: of the input.
+        target: format of the output.
+        scheme: of the tags that are written; None for that of the input.
+        single: whether the output is one file, or one pair of files.
+        reading: how the input is read; its `note` says each sentence once.
+    """
+
+    source: Source
+    format: Format
+    target: Format
+    scheme: str | None
+    single: bool
+    reading: Reading
+
+
+def as_sentences(job: Job, items: Iterable[Item], facts: RecordFacts) -> Iterator[Sentence]:
+    """For formats of tagged tokens."""
+
+    def sentences() -> Iterator[Sentence]:
+        # Those of a text of its own have no mark, and so no document.
+        return to_sentences(items, job.reading, numbered=False)
+
+    if job.scheme and facts.has_documents:
+        facts = facts_of(sentences())  # their tags are made from spans
+    _note_texts(job, facts.has_texts)
+    if job.scheme and facts.tags:
+        note_schemes(job, job.scheme, detection_of(job, facts, sentences()))
+    has_texts = False
+    for sentence in sentences():
+        has_texts |= sentence.text is not None
+        if job.scheme and sentence.tags:
+            sentence = replace(sentence, tags=convert(sentence.tags, job.scheme))
+        yield sentence
+    # Of documents it is said where all of their spans fit tokens; a note is given once.
+    _note_texts(job, has_texts)
+
+
+def _note_texts(job: Job, has_texts: bool) -> None:
+    if has_texts and job.target.name != CONLLU:  # which keeps them, in `# text` and MISC
+        job.reading.note(
+            f"{job.target.name} holds words alone: the white space between them is not kept"
+        )
+
+
+def as_documents(
+    job: Job, items: Iterable[Item], facts: RecordFacts, *, plain: bool
+) -> Iterator[Document]:
+    """For formats of spans of characters, or of classes."""
+    target, note = job.target, job.reading.note
+
+    def document_of(item: Item) -> Document:
+        if isinstance(item, Document):
+            return item
+        return to_document(item, plain=plain, source=job.source.name)
+
+    if plain and target.holds == "spans":
+        raise DataError(
+            f"{job.source.name}: its tags are plain labels, which are no spans: "
+            f"{target.name} cannot hold them, jsonl-tokens or columns can"
+        )
+    # Formats of classes have no place for spans anyway, which is reported.
+    if facts.may_overlap and target.holds == "spans":
+        # Those of sentences too: words of a multiword token share a place, and may be in two spans.
+        problems = [problem for item in items for problem in overlaps(document_of(item))]
+        if problems:
+            raise SpanErrors(problems, "Keep one of each two")
+    if target.holds == "classes" and facts.tags:
+        note(f"{target.name} has no place for tags: they are left out")
+    if facts.has_features:
+        note(f"{target.name} has no place for feature columns: they are left out")
+    for item in items:
+        document = document_of(item)
+        # A reader of brat, say, finds the tokens of a text by itself.
+        if isinstance(item, Sentence) and not target.keeps_tokens:
+            document = replace(document, tokens=None)
+        if isinstance(item, Sentence) and target.holds == "classes":
+            document = replace(document, spans=())  # they are the tags, which are reported
+        yield document
+
+
+def detection_of(job: Job, facts: RecordFacts, items: Iterable[Item]) -> Detection | None:
+    """The scheme of the tags; None where there are none.
+
+    Args:
+        job: the conversion.
+        facts: of all records.
+        items: the records, which are taken where a tag is refused.
+
+    Raises:
+        DataError: the tags are of no scheme, or of another than data.scheme names.
+    """
+    if not facts.tags:
+        return None
+
+    def line_of(tag: str) -> int:
+        return first_line_of(tag, (item for item in items if isinstance(item, Sentence)))
+
+    named = job.reading.data.scheme
+    return scheme_of_steps(facts.steps, job.source.name, named, None, line_of, "")
+
+
+def note_schemes(job: Job, scheme: str, found: Detection | None) -> None:
+    """Note which scheme is converted to which.
+
+    Raises:
+        DataError: the tags are plain labels, which are in no scheme.
+    """
+    if found is None or not has_spans(found.scheme):
+        raise DataError(
+            f"{job.source.name}: its tags are plain labels, which no scheme can be given to"
+        )
+    # Such tags do not come back from the new scheme as they were: their spans do.
+    if found.illegal:
+        job.reading.note(f"{job.source.name}: {found}; ill-formed spans are read as conlleval does")
+    job.reading.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[scheme]}")
 
 
 @dataclass(slots=True)
@@ -277,3 +396,103 @@ def _same_lines(job: Job, converted: Converted) -> Iterator[Piece]:
 
 def _sentences_of(blocks: Iterable[tuple[Block, Layout | None]]) -> Iterator[Sentence]:
     return (block.sentence for block, _ in blocks if block.sentence is not None)
+
+
+# What the format that is written cannot hold of a corpus: said in a note, or refused.
+
+
+def may_lack_classes(read: Format, facts: RecordFacts) -> bool:
+    """Whether a text without a class is known to have none of several.
+
+    Args:
+        read: the format that the texts come from.
+        facts: of all of them.
+    """
+    return read.may_lack_classes or facts.has_several_classes
+
+
+def require_labels(read: Format, target: Format, facts: RecordFacts, source: str) -> None:
+    """Refuse records without the labels that the target needs of each.
+
+    Args:
+        read: the format that the records come from.
+        target: the format that is written.
+        facts: of all records.
+        source: names their file, where a record does not.
+
+    Raises:
+        FormatError: a record has no class, where the target needs one; or neither that nor tags,
+            where it needs one of both.
+    """
+    if target.holds == "classes":
+        if target.may_lack_classes and may_lack_classes(read, facts):
+            return
+        needs, bare = "a class", facts.without_class
+    # Without labels such a format holds raw text, which is read to be predicted alone.
+    elif (
+        target.holds == "tags" and target.has_classes and (read.holds == "classes" or facts.classes)
+    ):
+        needs, bare = "tags or a class", facts.without_labels
+    else:
+        return
+    if bare is None:
+        return
+    line = 1
+    if isinstance(bare, Document):
+        source, line = bare.source or source, bare.line
+    elif bare.lines:
+        line = bare.lines[0]
+    problem = f"{target.name} needs {needs} for each text, and {read.name} has none here"
+    raise FormatError(source, line, problem)
+
+
+def note_losses(
+    read: Format,
+    target: Format,
+    facts: RecordFacts,
+    note: Callable[[str], None],
+    *,
+    single: bool,
+) -> None:
+    """Say what of the lines and records is left out, beside what the target's writer says.
+
+    Args:
+        read: the format that the records come from.
+        target: the format that is written.
+        facts: of all records.
+        note: called with a sentence on each kind of what is left out.
+        single: whether the target writes one file, or one pair of files.
+    """
+    # The id of a sentence is in a comment, and is named as any other value where it is left out.
+    lost = [*_lost_names(target, facts, single=single)]
+    if read.name == CONLLU and target.holds != "text":
+        kept = {
+            "text": target.holds != "tags",
+            "sent_id": "id" not in lost and facts.has_ids,
+            "newdoc": target.is_grid and facts.has_marks,
+        }
+        named = listed([name for name, is_kept in kept.items() if is_kept])
+        other = f" (except {named})" if named else ""
+        note(
+            f"of CoNLL-U, words and tags are taken: other columns and comments{other} are left "
+            "out, multiword tokens and empty nodes too"
+        )
+    if facts.has_marks and not target.is_grid:
+        note(f"{target.name} has no place for marks of documents: they are left out")
+    if lost:
+        note(f"{target.name} has no place for the values of {listed(lost)}: they are left out")
+
+
+def _lost_names(target: Format, facts: RecordFacts, *, single: bool) -> Iterator[str]:
+    """Names of what the records have beside their text and annotation that the target drops."""
+    if target.keeps_values == "all":
+        return
+    for name in dict.fromkeys(facts.names):
+        if name != "id" or not _keeps_ids(target, facts, single=single):
+            yield name
+
+
+def _keeps_ids(target: Format, facts: RecordFacts, *, single: bool) -> bool:
+    if target.keeps_values != "file names":
+        return target.keeps_values == "id"
+    return not single and facts.ids_are_names

@@ -15,7 +15,6 @@ from tagkit.corpus.lint.characters import (
     check_lengths,
     check_twice_encoded,
 )
-from tagkit.corpus.lint.counted import check_counted
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
 from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
@@ -29,6 +28,7 @@ from tagkit.corpus.lint.repetition import (
 from tagkit.corpus.lint.tags import check_tags, scheme_text
 from tagkit.corpus.source.options import silent
 from tagkit.corpus.source.source import source_name
+from tagkit.corpus.splits.counted_words import LOOKED_AT, are_counted
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.records import Sentence
@@ -279,3 +279,25 @@ def _facts(read: ReadFile) -> FileFacts:
         classes=dict(read.column.classes.most_common()) if read.has_tags else {},
         lengths=quantiles,
     )
+
+
+# A check of the column that is read as that of the words.
+
+
+def check_counted(read: ReadFile) -> Search:
+    """Words that are the numbers of a sentence's words."""
+    first: list[Sentence] = []
+
+    def see(sentence: Sentence) -> None:
+        if len(first) < LOOKED_AT:
+            first.append(sentence)
+
+    def findings() -> Iterator[Finding]:
+        if are_counted(first):
+            said = "the words are numbers that count up in each sentence. Name the column of its "
+            message = Message(f"{said}words: ", Setting("data.token_column", "1"), " for one")
+            yield Finding("error", "counted-words", read.path, message)
+
+    # A word with a letter is enough for most files.
+    may_be = read.format.is_grid and not any(map(str.isalpha, read.counts.words))
+    return Search(findings, see if may_be else None)

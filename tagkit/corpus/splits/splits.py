@@ -6,6 +6,7 @@ that is all that reading depends on.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.table import FORMATS
@@ -18,17 +19,15 @@ from tagkit.corpus.source.options import Item, Reading, source_of
 from tagkit.corpus.source.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.source.source import Source, source_name
 from tagkit.corpus.splits.class_counts import check_classes, check_variety, several_classes
-from tagkit.corpus.splits.document_notes import with_consistency_note, with_document_note
 from tagkit.corpus.splits.expected_labels import (
     format_with_labels,
     holds_nothing,
     other_column,
     refuse_unread_columns,
 )
-from tagkit.corpus.splits.format_options import with_option_notes
-from tagkit.corpus.splits.phrases import distinct_phrases
+from tagkit.corpus.splits.format_options import not_of, with_option_notes
 from tagkit.corpus.splits.weights import read_weights
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
@@ -343,3 +342,77 @@ def _with_labels(sentences: Iterable[Sentence], kinds: LabelKinds, path: str) ->
             yield sentence  # as it is: most corpora of texts have nothing to leave out
         else:
             yield replace(sentence, tags=None, labels=sentence.labels if kinds.classes else ())
+
+
+# What a training corpus tells of its documents, where an option depends on them.
+
+
+def with_document_note(train: Split, limit: int) -> Split:
+    """The corpus, with a note where nothing in it marks documents.
+
+    Args:
+        train: the corpus that is learnt from.
+        limit: maximum number of words that are read as one sequence.
+
+    Raises:
+        DataError: no sentence of it follows another one of its document.
+    """
+    numbers = [sentence.document for sentence in train.sentences]
+    if all(left is None or left != right for left, right in pairwise(numbers)):
+        raise DataError(
+            Message(
+                f"{train.path}: each sentence is a document of its own, so that ",
+                Setting("encoder.context", "document"),
+                " has no effect; use a format that marks documents (-DOCSTART- in column files, "
+                "# newdoc in CoNLL-U, texts with spans), or ",
+                Setting("encoder.context", "sentence"),
+            )
+        )
+    if len({*numbers}) > 1:
+        return train
+    said = Message(
+        f"{train.path}: no mark of a document (-DOCSTART-, # newdoc): all of it is one document, "
+        f"read in parts of up to {limit:,} words (",
+        Setting("encoder.context_words"),
+        ")",
+    )
+    return replace(train, notes=(*train.notes, said))
+
+
+def with_consistency_note(train: Split, share: float) -> Split:
+    """The corpus, with a note where no two of its sentences are in a document that is marked.
+
+    Args:
+        train: the corpus that is learnt from.
+        share: `head.label_consistency`, as it was asked for.
+    """
+    numbers = [sentence.document for sentence in train.sentences]
+    if any(left == right and (left or 0) > 0 for left, right in pairwise(numbers)):
+        return train
+    said = Message(
+        f"{train.path}: no mark (-DOCSTART-, # newdoc) puts two sentences into one document; ",
+        Setting("head.label_consistency", f"{share:g}"),
+        " changes the answers for texts and marked files alone",
+    )
+    return replace(train, notes=(*train.notes, said))
+
+
+# Phrases of trees as texts of their own: Socher et al. 2013.
+
+
+def distinct_phrases(split: Split) -> Split:
+    """Each phrase with its class once: single words occur thousands of times as phrases.
+
+    Raises:
+        ConfigError: the texts are no phrases of trees.
+    """
+    if owners := not_of(split, "tree_phrases"):
+        found = f"{split.path} is read as {split.format}"
+        problem = f"has an effect on {owners} alone, and {found}; leave it out"
+        raise ConfigError("data.tree_phrases", [problem])
+    # Keyed by class too: a phrase that occurs with two classes keeps both.
+    phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}
+    repeated = len(split.sentences) - len(phrases)
+    are = "that repeats another is" if repeated == 1 else "that repeat another are"
+    said = (f"{split.path}: {plural(repeated, 'phrase')} {are} left out",) if repeated else ()
+    return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, *said))

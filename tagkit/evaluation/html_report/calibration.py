@@ -1,12 +1,17 @@
 """How far probabilities can be trusted: a reliability diagram, its bins, scores by threshold."""
 
+from dataclasses import dataclass
+
 from markupsafe import Markup
 
 from tagkit.evaluation.html_report.tables import cards, note, side_by_side
+from tagkit.evaluation.reports.conformal_text import MEMBERS
 from tagkit.evaluation.scores.calibration import Bin, Calibration
+from tagkit.evaluation.scores.conformal import SetReport
 from tagkit.html.chart import Axis, Chart
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, percent, share, table
+from tagkit.wording import plural
 
 _TICKS = [(tick / 5, f"{20 * tick}") for tick in range(6)]
 
@@ -55,3 +60,31 @@ def _diagram(bins: list[Bin]) -> Markup:
         chart.line([(0, 0), (1, 1)], class_="ideal"),
         *(chart.dot((each.confidence, each.confidence), class_="dot-2") for each in bins),
     )
+
+
+# Sets of answers: how often they hold the right one, and how large they are.
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """A report on sets of "tags" or of "classes"."""
+
+    kind: str
+    report: SetReport
+
+
+def draw_sets(found: Sets, palette: Palette) -> Markup:
+    """Single numbers, of which the share that holds the gold answer is the main one."""
+    each, (member, unit) = found.report, MEMBERS[found.kind]
+    asked = f"of {100 * each.coverage:g} asked for; standard error {percent(each.standard_error)}"
+    right = "" if each.single_correct is None else f"right in {percent(each.single_correct)} %"
+    limit = plural(each.limit, member)
+    return cards(
+        (f"hold the gold {found.kind}, %", percent(each.covered), asked),
+        ("sets", f"{each.count:,}", f"one of each {unit}"),
+        ("mean size", f"{each.mean_size:.2f}",
+         f"median {each.median_size:g}, 90th percentile {each.p90_size:g}"),
+        (f"have one {member} alone, %", percent(each.single), right),
+        (f"hold all {limit}, %" if found.kind == "classes" else f"reached the limit of {limit}, %",
+         percent(each.at_limit), ""),
+    )  # fmt: skip

@@ -1,22 +1,30 @@
 """Kinds of error: how many, what each costs, which types are confused, and examples in context."""
 
+from collections import Counter
+from itertools import chain
+
 from markupsafe import Markup
 
 from tagkit.evaluation.analysis.error_kinds import NOTHING, ErrorReport, Example
+from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
+from tagkit.evaluation.html_report.scores import Scored
 from tagkit.evaluation.html_report.tables import (
     MAX_ROWS,
     confusion,
     example,
     left_out,
     note,
+    score_table,
     side_by_side,
     spans_in_context,
     window_around,
 )
+from tagkit.evaluation.reports.class_report import NO_CLASS
 from tagkit.evaluation.reports.report_text import label_cell
+from tagkit.evaluation.scores.metrics import Kind
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
-from tagkit.html.elements import element, joined, table
+from tagkit.html.elements import element, joined, share, table
 from tagkit.wording import plural
 
 _MEANING = {
@@ -79,3 +87,43 @@ def _example(found: Example, palette: Palette) -> Markup:
         ((name, spans_in_context(found.words, spans, window, palette))
          for name, spans in sides.items()),
     )  # fmt: skip
+
+
+# Which labels are taken for which: of tokens with plain labels, and of texts with one class.
+
+
+def draw_confusion(scored: Scored, palette: Palette) -> Markup | None:
+    """A matrix, or the most frequent pairs; nothing of spans, whose errors are of more kinds."""
+    comparison = scored.report.comparison
+    if comparison.kind not in (Kind.TOKENS, Kind.CLASS):
+        return None
+    # A text may be left without a predicted class.
+    predicted = chain.from_iterable(labels or (NO_CLASS,) for labels in comparison.predicted)
+    pairs = Counter(zip(chain.from_iterable(comparison.gold), predicted, strict=True))
+    wrong = {pair: count for pair, count in pairs.items() if pair[0] != pair[1]}
+    if not wrong:
+        return None
+    right = {ours: count for (ours, theirs), count in pairs.items() if ours == theirs}
+    unit = "tokens" if comparison.kind is Kind.TOKENS else "texts"
+    return confusion("Confusion", wrong, right, unit=unit, none=NO_CLASS)
+
+
+# For which spans, or words, a tagger works: scores by what training has seen, and by length.
+
+
+def draw_slices(slices: Slices, palette: Palette) -> Markup | None:
+    """A table for each division of the spans; nothing without spans."""
+    tables = [
+        score_table(f"By {title}", "slice", scores.items())
+        for title, scores in slices.divisions().items()
+    ]
+    return side_by_side(*tables) if tables else None
+
+
+def draw_words(words: WordAccuracy, palette: Palette) -> Markup:
+    """The accuracy of known and of unknown words."""
+    rows = [
+        (name, share(accuracy) if tokens else "–", share_bar(accuracy), tokens)
+        for name, accuracy, tokens in words.rows()
+    ]
+    return table("By the words in training", ("words", "accuracy", "", "tokens"), rows)

@@ -20,16 +20,16 @@ from tagkit.evaluation.analysis.error_kinds import ErrorReport
 from tagkit.evaluation.analysis.learning_curve import LearningCurve
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.compare.systems import Systems
-from tagkit.evaluation.html_report.calibration import draw_calibration
-from tagkit.evaluation.html_report.columns import draw_columns
-from tagkit.evaluation.html_report.confusion import draw_confusion
+from tagkit.evaluation.html_report.calibration import Sets, draw_calibration, draw_sets
 from tagkit.evaluation.html_report.doubts import draw_doubts
-from tagkit.evaluation.html_report.errors import draw_errors
+from tagkit.evaluation.html_report.errors import (
+    draw_confusion,
+    draw_errors,
+    draw_slices,
+    draw_words,
+)
 from tagkit.evaluation.html_report.learning_curve import draw_learning_curve
-from tagkit.evaluation.html_report.measures import draw_measures
-from tagkit.evaluation.html_report.scores import Scored, draw_scores
-from tagkit.evaluation.html_report.sets import Sets, draw_sets
-from tagkit.evaluation.html_report.slices import draw_slices, draw_words
+from tagkit.evaluation.html_report.scores import Scored, draw_columns, draw_measures, draw_scores
 from tagkit.evaluation.html_report.systems import draw_systems
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tagkit.evaluation.analysis.analysis import HeadlineInterval
+from tagkit.evaluation.analysis.analysis import HeadlineInterval, Measures
 from tagkit.evaluation.html_report.tables import cards, note, remark_note, score_table, side_by_side
 from tagkit.evaluation.reports.class_report import ClassReport
+from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report_text import label_cell, without_spans
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.metrics import added_metrics
+from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
-from tagkit.html.elements import joined, percent, share
+from tagkit.html.elements import joined, percent, share, table
 from tagkit.text.schemes import has_spans
 from tagkit.wording import listed
 
@@ -60,3 +62,48 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
     means = score_table("Averages", "average", averages)
     remark = without_spans(report) if isinstance(report, TagReport) else ""
     return joined([cards(*shown), remark_note(remark), side_by_side(labels, means), unknown])
+
+
+# The accuracy of a model of several tag columns.
+
+
+def draw_columns(report: ColumnsReport, palette: Palette) -> Markup:
+    """A row for each column."""
+    rows = [
+        (label_cell(each.name), share(each.accuracy), share_bar(each.accuracy),
+         share(each.known.accuracy) if each.known.support else "–",
+         share(each.unknown.accuracy) if each.unknown.support else "–", each.tokens)
+        for each in report.columns
+    ]  # fmt: skip
+    heads = ("column", "accuracy", "", "known words", "unknown words", "tokens")
+    return joined([
+        cards((f"{report.measure}, %", percent(report.headline), "")),
+        table("Accuracy of whole values", heads, rows),
+        note("Unknown words are those that the training corpus lacks."),
+    ])  # fmt: skip
+
+
+# Scores of spans by other measures: strict, exact, partial, by type, and of surface forms.
+
+
+def draw_measures(measures: Measures, palette: Palette) -> Markup:
+    """A row for each measure."""
+    rows = [
+        (
+            name, share(each.precision), share(each.recall), share(each.f1), share_bar(each.f1),
+            each.correct, each.incorrect, each.partial, each.missed, each.spurious,
+        )
+        for name, each in measures.spans.micro.items()
+    ]  # fmt: skip
+    surface = measures.surface
+    form = ("surface", share(surface.precision), share(surface.recall), share(surface.f1),
+            share_bar(surface.f1), *["–"] * 5)  # fmt: skip
+    heads = ("measure", "precision", "recall", "F1", "", "correct", "wrong", "partial", "missed",
+             "spurious")  # fmt: skip
+    return joined([
+        table("Measures of spans", heads, [*rows, form]),
+        note("strict: boundaries and type are right. exact: boundaries are. partial: half a point "
+             "for an overlap. ent_type: an overlap of the same type (SemEval-2013, task 9.1). "
+             "surface: each distinct gold form with its type counts once, "
+             f"{surface.support:,} in all (WNUT-17)."),
+    ])  # fmt: skip

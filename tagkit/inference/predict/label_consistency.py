@@ -24,7 +24,6 @@ from tagkit.features.batching.repeated_words import RepeatedWords, repeated_word
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import SentenceBatch
 from tagkit.models.tagging.feature_crf import feature_emissions
-from tagkit.nn.group_means import toward_means
 from tagkit.text.records import Sentence
 
 # The states of so many words are held at a time: 80 MB with 2 x 200 units. A stretch of fewer words
@@ -120,3 +119,21 @@ def _move(values: Sequence[Tensor], cells: Sequence[Cells], numbers: Tensor, sha
     moved = torch.split(toward_means(torch.cat(each), numbers, share), [*map(len, each)])
     for own, places, found in zip(values, cells, moved, strict=True):
         own[places] = found.to(own.device)
+
+
+# Rows of a matrix moved towards the mean of their group.
+
+
+def toward_means(values: Tensor, groups: Tensor, share: float) -> Tensor:
+    """The matrix with x + share (m - x) for each row x, where m is the mean of its group's rows.
+
+    Args:
+        values: (rows, features), at least one row.
+        groups: (rows,) int64 number of each row's group, from 0; no group is empty.
+        share: of the way to the mean, from 0 to 1.
+    """
+    counts = torch.bincount(groups)
+    sums = values.new_zeros(len(counts), values.shape[1]).index_add_(0, groups, values)
+    # (groups, features) -> (rows, features)
+    means = (sums / counts.unsqueeze(1))[groups]
+    return values + share * (means - values)

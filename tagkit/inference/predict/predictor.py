@@ -5,7 +5,9 @@ sentences   `sentence_predictor`: sentences -> predictions, in batches
 outputs     `inputs.as_tagged`: predictions -> tokens and spans with offsets
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
 
@@ -22,6 +24,7 @@ from tagkit.inference.predict.inputs import (
     inputs_of,
     is_one,
     materialized,
+    words_of,
 )
 from tagkit.inference.predict.min_confidence import Removed
 from tagkit.inference.predict.prediction_sets import (
@@ -31,13 +34,12 @@ from tagkit.inference.predict.prediction_sets import (
     with_sets,
 )
 from tagkit.inference.predict.sentence_predictor import SentencePredictor
-from tagkit.inference.predict.text_alternatives import alternatives_of_text
-from tagkit.inference.predict.text_windows import windows_of
 from tagkit.inference.predict.value_checks import check_count
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
 from tagkit.models.base.device import choose_device
 from tagkit.models.bundle.bundle import load_bundle
-from tagkit.text.records import Alternative, Document, Sentence, TaggedText
+from tagkit.text.documents import DocumentParts
+from tagkit.text.records import Alternative, Document, Prediction, Sentence, Span, TaggedText
 
 
 def load(
@@ -343,3 +345,135 @@ class Predictor(SentencePredictor):
     def _texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
         tokenizer, whole = self.config.data.tokenizer, self.task.is_whole
         return [as_text(item, tokenizer, whole=whole) for item in inputs_of(inputs)]
+
+
+# The best taggings of a text from those of its sentences.
+
+
+def alternatives_of_text(
+    text: Text, found: Sequence[Sequence[Alternative]], count: int
+) -> list[Alternative]:
+    """The most probable ways to tag a text, in descending order; exact.
+
+    Sentences are tagged independently of each other, so the probability of a tagging of all of
+    them is the product of theirs.
+
+    Args:
+        text: the text with its sentences.
+        found: the best taggings of each sentence, `count` of them unless it has fewer.
+        count: of the text's taggings.
+    """
+    # Of a text's best taggings, each part is among the best of its sentence: so the sentences can
+    # be taken one by one, and `count` beginnings are enough. Logarithms, as the products of
+    # thousands of sentences would all be 0.
+    # (log probability, index of the tagging of each sentence)
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    for sentence in found:
+        longer = [
+            (log + _log(one.probability), (*chosen, index))
+            for log, chosen in best
+            for index, one in enumerate(sentence)
+        ]
+        best = sorted(longer, key=lambda each: -each[0])[:count]
+    return [
+        _joined(text, [found[i][index] for i, index in enumerate(chosen)], math.exp(log))
+        for log, chosen in best
+    ]
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0 else -math.inf
+
+
+def _joined(text: Text, chosen: Sequence[Alternative], probability: float) -> Alternative:
+    """One tagging of each sentence as a tagging of the text; spans count words of the text."""
+    starts = [0, *accumulate(len(sentence) for sentence in text.sentences)]
+    predictions = [
+        Prediction(sentence.words, one.tags, one.spans)
+        for sentence, one in zip(text.sentences, chosen, strict=True)
+    ]
+    return Alternative(
+        tags=tuple(tag for one in chosen for tag in one.tags),
+        spans=tuple(
+            Span(start + span.start, start + span.end, span.label)
+            for start, one in zip(starts, chosen, strict=False)
+            for span in one.spans
+        ),
+        # Of one sentence to the last digit.
+        probability=chosen[0].probability if len(chosen) == 1 else probability,
+        tagged=as_tagged(text, predictions),
+    )
+
+
+# Inputs without an end -> windows of some thousand words, which are predicted together.
+
+
+def windows_of(
+    inputs: Iterable[Any],
+    words: int,
+    check: Callable[[Sentence], None],
+    *,
+    document_words: int = 0,
+    max_length: int | None = None,
+    marked_only: bool = False,
+) -> Iterator[list[Input]]:
+    """Cut inputs into windows of about `words` words, each of at least one input.
+
+    If the next input cannot be taken or read, the window before it is complete without it, and the
+    error follows.
+
+    Args:
+        inputs: anything; what is no input is refused.
+        words: number of words that end a window.
+        check: raises a DataError for a sentence that the model cannot read.
+        document_words: maximum number of words of a document that are predicted together, which no
+            window cuts; 0 if each sentence is by itself.
+        max_length: as for `DocumentParts`.
+        marked_only: as for `DocumentParts`.
+    """
+    parts = (
+        DocumentParts(document_words, max_length, marked_only=marked_only)
+        if document_words
+        else None
+    )
+    window: list[Input] = []
+    count, failure = 0, None
+    iterator = iter(inputs)
+    while failure is None:
+        try:
+            item = materialized(next(iterator))
+            size = _word_count(item, check)
+        except StopIteration:
+            break
+        except Exception as error:  # of the caller's iterator too, whatever it is
+            failure = error
+            break
+        if parts is not None and not isinstance(item, Sentence):
+            parts.end()
+        elif parts is not None and parts.begins(item) and count >= words:
+            yield window
+            window, count = [], 0
+        window.append(item)
+        count += size
+        if count >= words and (parts is None or not parts.may_continue):
+            yield window
+            window, count = [], 0
+    if window:
+        yield window
+    if failure is not None:
+        raise failure
+
+
+def _word_count(item: Any, check: Callable[[Sentence], None]) -> int:
+    """Number of words of an input; of a raw text an estimate, as it is not tokenised yet.
+
+    Raises:
+        DataError: it is no input, or the model cannot read it.
+    """
+    if isinstance(item, Document):
+        item = item.text
+    if isinstance(item, str):
+        return len(item) // 5 + 1  # a word and its blank have about 5 characters or more
+    words = words_of(item)
+    check(item if isinstance(item, Sentence) else Sentence(words))
+    return len(words)

@@ -10,10 +10,10 @@ from tagkit.config import (
 )
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.base.member import Member
-from tagkit.nn.layers.contextual import ContextualInput
 from tagkit.nn.layers.embedding import (
     AffixEmbedding,
     CharEncoder,
+    ContextualInput,
     SharedVectors,
     TokenEmbedding,
     WordEmbedding,

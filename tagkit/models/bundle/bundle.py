@@ -32,6 +32,7 @@ from tagkit.errors import BundleError, ConfigError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_affixes, check_units
 from tagkit.models.base.calibration import (
+    KEY,
     ModelCalibration,
     read_calibration,
     set_temperatures,
@@ -50,7 +51,7 @@ from tagkit.models.bundle.weights import (
 )
 from tagkit.models.tagging.feature_crf import check_feature_crf
 from tagkit.models.task_table import task_of
-from tagkit.storage import BEST, LAST, METADATA, WEIGHTS, digest_of_bytes, whole_folder
+from tagkit.storage import BEST, LAST, METADATA, WEIGHTS, digest_of_bytes, whole_folder, write_whole
 from tagkit.text.json_text import from_json, require_plain, to_json
 from tagkit.wording import quoted, reason
 
@@ -336,3 +337,28 @@ def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict
     # Last: NaN in a file whose digest is right was saved so, by a training that diverged.
     require_finite(weights, path)
     return weights
+
+
+# Writing a model's calibration into its folder; `bundle.load_bundle` reads it.
+
+
+def store_calibration(folder: Path, calibration: ModelCalibration | None) -> None:
+    """Replace the calibration of the model in a folder; None removes it.
+
+    The metadata are written beside and renamed. All else in them, and the other files, stay.
+
+    Args:
+        folder: of the model itself, as `bundle.find_bundle` gives it.
+        calibration: of its heads.
+
+    Raises:
+        BundleError: the metadata cannot be read or written.
+    """
+    metadata = read_metadata(folder)
+    metadata.pop(KEY, None)
+    if calibration is not None:
+        metadata[KEY] = calibration.to_dict()
+    try:
+        write_whole(folder / METADATA, metadata_bytes(metadata))
+    except OSError as error:
+        raise BundleError(f"{folder}: cannot be written: {reason(error)}") from None

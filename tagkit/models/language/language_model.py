@@ -13,7 +13,7 @@ by itself. With `data.pairs` a line is a prefix and its continuation (text/pairs
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -32,7 +32,13 @@ from tagkit.features import Ids
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target
 from tagkit.features.batching.unit_dropout import ResegmentedText
-from tagkit.features.batching.unit_stream import UnitStream, steps_of
+from tagkit.features.batching.unit_stream import (
+    UnitStream,
+    continuations_of,
+    lines_of,
+    steps_of,
+    streams_of,
+)
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.base.building import build_encoder
@@ -46,10 +52,9 @@ from tagkit.models.base.task_records import (
     SentenceBatch,
     TrainingData,
 )
-from tagkit.models.language.language_examples import examples_of
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.language_scoring import language_report
-from tagkit.models.language.text_scoring import units_of
+from tagkit.models.language.text_scoring import ids_of, units_of
 from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.softmax import SOFTMAXES
@@ -337,3 +342,32 @@ def _head_name(config: Config) -> str:
     kind = config.head.softmax
     names = ("tied" if config.embeddings.tied else "", "" if kind in ("auto", "full") else kind)
     return " ".join([*filter(None, names), "softmax"])
+
+
+# What a language model learns from: its text as streams of segments, or as independent lines.
+
+
+def examples_of(
+    config: Config, lines: Sequence[Sentence], vocabulary: Vocabulary
+) -> UnitStream | ResegmentedText:
+    """The text, which with BPE-dropout is cut anew before each epoch."""
+    dropout = config.data.bpe_dropout
+    if not dropout:
+        return _stream_of(config, lines, vocabulary)
+    assert isinstance(lines, UnitLines)  # as `LanguageTask.read` gives them
+    text = lines
+
+    def cut(seed: int | None) -> UnitStream:
+        found = text if seed is None else text.sampled(dropout, seed)
+        return _stream_of(config, found, vocabulary)
+
+    return ResegmentedText(cut)
+
+
+def _stream_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitStream:
+    ids = ids_of(config, lines, vocabulary)
+    if config.data.loss_on == "continuation":
+        return continuations_of(ids, RESERVED + vocabulary.words.index(DELIMITER))
+    if config.data.context == "line":
+        return lines_of(ids)
+    return streams_of(ids, fixed(config.train.batch_size), fixed(config.train.bptt))

@@ -34,8 +34,7 @@ from tagkit.nn.heads.tagging import Head
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import weight_of_tokens, zero_padding
-from tagkit.nn.search.beam import beam_search, path_log_probs
-from tagkit.nn.search.beam_confidence import beam_confidence
+from tagkit.nn.search.beam import beam_confidence, beam_search, path_log_probs
 from tagkit.nn.search.decoder_steps import DecoderSteps, State, decoder_steps, greedy
 
 # Hypotheses from which probabilities are computed, if decoding keeps fewer: a greedy search has a

@@ -12,12 +12,35 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
-from tagkit.nn.layers.contextual import ContextualInput
 from tagkit.nn.layers.dropout import drop_types
 from tagkit.nn.layers.inference import CharReader, layer_reader
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer, merge_directions
 from tagkit.nn.recurrence.cell import CellOptions
 from tagkit.nn.recurrence.packing import Packing
+
+# Inputs of each token that depend on the sentence around it: states of language models.
+
+
+class ContextualInput(nn.Module):
+    """States of language models as inputs of the encoder: as they are, or projected.
+
+    Attributes:
+        outputs: features of each token.
+    """
+
+    def __init__(self, *, inputs: int, dim: int) -> None:
+        """`inputs`: values of each token; `dim` to project them to, 0 for none."""
+        super().__init__()
+        # No bias: padding stays zero, and the encoder's own bias serves.
+        self.projection = nn.Linear(inputs, dim, bias=False) if dim else None
+        self.outputs = dim or inputs
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(batch, time, inputs) -> (batch, time, outputs); zero stays zero."""
+        if self.projection is None:
+            return states
+        projected: Tensor = self.projection(states)
+        return projected
 
 
 class RowUpdatedEmbedding(nn.Embedding):

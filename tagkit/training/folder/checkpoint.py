@@ -28,7 +28,7 @@ from typing import Any
 from torch import Tensor
 
 from tagkit import __version__
-from tagkit.errors import CheckpointError
+from tagkit.errors import CheckpointError, DataError
 from tagkit.models.bundle.tensor_file import (
     are_equal,
     link_or_copy,
@@ -38,8 +38,43 @@ from tagkit.models.bundle.tensor_file import (
     write_tensors,
 )
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
-from tagkit.training.folder.damage import DAMAGE, STATE_FILE, describe_damage
 from tagkit.wording import FORCE, Message, quoted
+
+# What a damaged checkpoint raises, in words for people.
+
+
+# What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
+# from absurd sizes in a header, RecursionError from deeply nested JSON.
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+           MemoryError, DataError)  # fmt: skip
+STATE_FILE = "state.json"  # of a checkpoint
+
+
+def describe_damage(error: BaseException) -> str:
+    """What is wrong with a checkpoint, not in the words of Python or of a library.
+
+    Args:
+        error: one of `DAMAGE`, raised while a checkpoint was read or restored.
+    """
+    if isinstance(error, OSError):
+        name = Path(str(error.filename)).name if error.filename else ""
+        return f"{name}: {error.strerror}".removeprefix(": ")
+    if isinstance(error, RecursionError):
+        return f"{STATE_FILE} is nested too deep"
+    if isinstance(error, json.JSONDecodeError):
+        return f"{STATE_FILE} is not JSON"
+    if isinstance(error, KeyError):
+        return f"{STATE_FILE} lacks {quoted(str(error.args[0]))}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"{STATE_FILE} is not UTF-8"
+    if type(error) is ValueError:
+        text = str(error)
+        # Python converts at most 4,300 digits to an int (CVE-2020-10735), and says so in its words.
+        if text.startswith("Exceeds the limit"):
+            return f"{STATE_FILE} holds a number with too many digits"
+        return text if len(text) <= 200 else f"{text[:200]}..."
+    return f"{STATE_FILE} holds no state of a run"
+
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
 FORMAT_VERSION = 2

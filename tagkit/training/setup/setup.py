@@ -1,7 +1,7 @@
 """From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from tagkit.evaluation.reports.criterion import Criterion, check_label
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.examples import Examples
+from tagkit.features.batching.repeated_words import name_of
 from tagkit.features.batching.unit_dropout import UnitDropout
 from tagkit.features.vocabulary import RESERVED, Vocabulary, word_key
 from tagkit.features.word_vectors import Vectors, load_vectors
@@ -23,6 +24,7 @@ from tagkit.models.base.task import Task
 from tagkit.models.base.task_records import FitCorpus, TrainingData
 from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.transfer import (
+    Copied,
     copy_weights,
     extend_vocabulary,
     inherit_options,
@@ -34,13 +36,13 @@ from tagkit.models.tagging.tag_sharing import refuse_without_spans
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import OUTSIDE, split_tag, stretches
+from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.training.setup.contextual import load_contextual, read_corpus, refuse_base, with_states
-from tagkit.training.setup.copied_text import copied_text
 from tagkit.training.setup.corpus_vocabulary import learn_vocabulary
 from tagkit.training.setup.defaults import CorpusSize, choose_by_size, choose_for_text
-from tagkit.training.setup.name_labels import alike_in_documents
 from tagkit.training.setup.run_settings import refuse_unsolvable
+from tagkit.wording import listed, plural, shown_name
 
 # Of a time limit, for what is fitted before the first step.
 _FIT_SHARE = 0.1
@@ -347,3 +349,63 @@ def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
     """(word ids,) bool, True of words that occur once in the training corpus."""
     once = [counts[word] == 1 for word in vocabulary.words]
     return torch.tensor([False] * RESERVED + once)
+
+
+# What a model has of the one that it starts from, in words.
+
+
+def copied_text(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
+    """What a model has of its base model, in a sentence."""
+    kept = [head for head, fit in copied.heads.items() if fit]
+    fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
+    units = vocabulary.units if vocabulary.reads_units else None
+    unit = "word" if units is None else UNIT_KINDS[units.units.kind].name
+    more = len(vocabulary.words) - copied.words
+    fresh += [*copied.added, *([plural(more, unit)] if more else [])]
+    heads = f" and {_head(listed(kept))}" if kept else ""
+    left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
+    new = f"; new: {', '.join(fresh)}" if fresh else ""
+    return f"embeddings, encoder{heads} from {shown_name(name)}{new}{left}"
+
+
+def _head(titles: str) -> str:
+    """The heads of these titles; a language model has only one, without a title."""
+    return "head" if titles == "head" else f"head of {titles}"
+
+
+# Whether a training corpus gives a name one label within a document, as label consistency assumes.
+#
+# News does: Rome is a place throughout. Requests need not: Rome is where one journey begins and
+# another one ends, and there the mentions of a name should be decided one by one.
+
+
+_FEWEST = 20  # mentions; fewer say too little
+
+
+def alike_in_documents(sentences: Sequence[Sentence]) -> float:
+    """The share of mentions that have the most frequent label of their name in their document.
+
+    Counted are the names that a marked document of several sentences has twice or more, at least
+    once within a span.
+
+    Args:
+        sentences: with tags of spans, in any scheme.
+
+    Returns:
+        From 0 to 1; 0 where there are too few such mentions.
+    """
+    sizes = Counter(sentence.document for sentence in sentences)
+    labels: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for sentence in sentences:
+        document = sentence.document
+        if document is None or document < 0 or sizes[document] < 2:
+            continue
+        for word, tag in zip(sentence.words, sentence.tags or (), strict=False):
+            if name := name_of(word):
+                labels[document, name][OUTSIDE if tag == OUTSIDE else split_tag(tag)[1]] += 1
+    mentions = usual = 0
+    for each in labels.values():
+        if each.total() > 1 and {*each} != {OUTSIDE}:
+            mentions += each.total()
+            usual += max(each.values())
+    return usual / mentions if mentions >= _FEWEST else 0.0

@@ -10,7 +10,8 @@ trials at the same epoch.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,22 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tagkit.config import (
     Config,
+    as_config,
     effective,
     load_config,
     option_values,
+    refuse_without_effect,
     to_toml,
     with_options,
 )
-from tagkit.config.search_space import Space
+from tagkit.config.search_space import Range, Space, parse_spaces
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
-from tagkit.evaluation.reports.criterion import rank
+from tagkit.evaluation.reports.criterion import LOSS, rank
+from tagkit.inference.predict.value_checks import check_count
 from tagkit.models.bundle.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
-from tagkit.training.events.callbacks import listener_of
+from tagkit.training.events.callbacks import Epoch, Listener, listener_of
 from tagkit.training.folder.beforehand import check_beforehand
 from tagkit.training.folder.run_folder import RunFolder, discard_run
 from tagkit.training.folder.run_identity import output_folder, with_former_defaults
@@ -41,20 +45,14 @@ from tagkit.training.folder.trials import (
     BEST_CONFIG,
     STUDY,
     STUDY_FILES,
+    STUDY_NAME,
     Trial,
     Tuned,
     TuneListener,
     trial_folder,
 )
 from tagkit.training.loop.time_budget import TimeBudget
-from tagkit.training.several.optuna_trials import (
-    STATES,
-    Pruner,
-    as_trial,
-    delete_study,
-    open_study,
-    suggest,
-)
+from tagkit.training.setup.setup import Prepared
 from tagkit.training.several.search_identity import (
     failures_of,
     former_options,
@@ -62,7 +60,15 @@ from tagkit.training.several.search_identity import (
     what_differs,
 )
 from tagkit.training.trainer import train
-from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message, Setting, plural
+from tagkit.wording import (
+    ANOTHER_FOLDER,
+    ANOTHER_OR_FORCE,
+    FORCE,
+    Message,
+    Setting,
+    clipped,
+    plural,
+)
 
 # Draws in a row, at most, of values that were tried: half by the sampler, which prefers what scored
 # well, then half at random, so that all of a small space is tried.
@@ -86,7 +92,7 @@ def search_options(
     """Search for good values of some options; a search in the output folder is resumed.
 
     Args:
-        config: as `tagkit.training.several.tuning.tune` has read it.
+        config: as `tagkit.training.several.tune.tune` has read it.
         spaces: likewise, by dotted name.
         digests: of the corpora, as `check_search` returned them.
         trials: as for `tune`; so are all others.
@@ -344,3 +350,153 @@ class _Search:
         left = self.budget.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
         return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
+
+
+# What a search exchanges with Optuna: drawn values, reported scores, records of trials.
+
+
+# The states in which a trial has ended, and their names for people.
+STATES = {
+    TrialState.COMPLETE: "done",
+    TrialState.PRUNED: "given up",
+    TrialState.FAIL: "failed",
+}
+
+
+class Pruner(Listener):
+    """Reports each epoch's score to Optuna, and stops the trial if the pruner says so."""
+
+    def __init__(self, trial: optuna.Trial, on_measure: Callable[[str], None]) -> None:
+        """`trial` is the one that is trained; `on_measure` learns what its scores are called."""
+        self.trial = trial
+        self._on_measure = on_measure
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """Pass on what ranks the epochs."""
+        self._on_measure(prepared.criterion.name)
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """Report the score on dev.
+
+        Raises:
+            TrialPruned: the trial is below the median; it passes through `train`, which stops.
+        """
+        self.trial.report(epoch.score, epoch.number)
+        if self.trial.should_prune():
+            raise optuna.TrialPruned
+
+
+def open_study(folder: Path, metric: str) -> optuna.Study:
+    """The study in a folder, or a new one; `metric` is the value of `train.metric`."""
+    return optuna.create_study(
+        storage=_storage(folder),
+        study_name=STUDY_NAME,
+        direction="minimize" if metric == LOSS else "maximize",
+        load_if_exists=True,
+        # The median of fewer than 5 trials says little, and so do the first 2 epochs.
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
+    )
+
+
+def delete_study(folder: Path) -> None:
+    """Delete the study in a folder, of which no trial is worth keeping."""
+    optuna.delete_study(study_name=STUDY_NAME, storage=_storage(folder))
+
+
+def _storage(folder: Path) -> str:
+    return f"sqlite:///{folder / STUDY}"
+
+
+def suggest(trial: optuna.Trial, name: str, space: Space) -> Any:
+    """A value that Optuna's sampler draws from a space."""
+    if not isinstance(space, Range):
+        return trial.suggest_categorical(name, space.values)
+    if space.whole:
+        return trial.suggest_int(name, int(space.low), int(space.high), log=space.log)
+    return trial.suggest_float(name, space.low, space.high, log=space.log)
+
+
+def as_trial(frozen: FrozenTrial, number: int) -> Trial:
+    """Optuna's record of a trial as ours, which counts no trial that was drawn or run twice."""
+    # A pruned trial has no value in Optuna: the table shows its last reported score.
+    dev = frozen.value if frozen.state == TrialState.COMPLETE else None
+    if frozen.state == TrialState.PRUNED and frozen.intermediate_values:
+        dev = frozen.intermediate_values[max(frozen.intermediate_values)]
+    seconds = frozen.duration.total_seconds() if frozen.duration else 0.0
+    return Trial(number, frozen.params, dev, STATES[frozen.state], seconds)
+
+
+# `tagkit.tune`: a search for good values of options, for programs and for the command.
+#
+# Optuna, which the search needs, is an optional package: it is imported when a search begins.
+
+
+def tune(
+    config: Config | Path | str | Mapping[str, Any],
+    spaces: Mapping[str, Space] | Iterable[str],
+    *,
+    trials: int = 20,
+    listener: TuneListener | None = None,
+    force: bool = False,
+    stop: threading.Event | None = None,
+    started_s: float | None = None,
+) -> Tuned:
+    """Search for good values of options, as `tagkit tune` does.
+
+    Each trial trains a model; the one with the best score on dev is kept in the output folder. A
+    search that is there is resumed.
+
+    Args:
+        config: all other options, as for `train`. `train.max_minutes` limits the whole search. The
+            test corpus is not used.
+        spaces: the values to try, as texts: "train.lr=0.001..0.01:log", "encoder.hidden=50..200",
+            "encoder.cell=lstm,gru".
+        trials: their number at most, including those of earlier runs of the same search.
+        listener: callbacks of the search, as `tagkit.training.folder.trials.TuneListener`.
+        force: remove the search that is there.
+        stop: once it is set, the search ends after the current step of training. The trial is
+            started again when the search is resumed.
+        started_s: the moment, by `time.monotonic()`, from which `train.max_minutes` counts; None
+            for the moment of this call.
+
+    Raises:
+        TagkitError: Optuna is not installed, a corpus cannot be used, or an option cannot have one
+            of the values.
+        Interrupted: `stop` was set.
+    """
+    config, parsed = as_config(config), _parsed(spaces)
+    check_count("trials", trials)
+    # An option counts as having an effect if it has one in some trial.
+    searched = {name: space.samples() for name, space in parsed.items()}
+    refuse_without_effect(config, "configuration", searched)
+    from tagkit.training.several.search_identity import check_search  # imports torch
+
+    digests = check_search(config, parsed, force=force)
+    _require_optuna()  # which is of no use to a search that is wrong
+    from tagkit.training.several.tune import search_options  # imports Optuna, which takes a second
+
+    return search_options(
+        config, parsed, digests, trials=trials, listener=listener, force=force, stop=stop,
+        started_s=started_s,
+    )  # fmt: skip
+
+
+def _require_optuna() -> None:
+    """Refuse to search where Optuna is not installed.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if find_spec("optuna") is None:  # which does not import it
+        raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
+
+
+def _parsed(spaces: Mapping[str, Space] | Iterable[str]) -> Mapping[str, Space]:
+    if isinstance(spaces, Mapping):
+        return spaces
+    if isinstance(spaces, str) or not isinstance(spaces, Iterable):
+        found = clipped(repr(spaces))
+        raise ConfigError(
+            Setting("spaces"), [f"expected texts such as 'encoder.hidden=50..200', found {found}"]
+        )
+    return parse_spaces(map(str, spaces))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from program import SMALL, Program
 
-from tagkit.cli.shown.curve_progress import curve_lines
+from tagkit.cli.shown.audit_progress import curve_lines
 from tagkit.config import Config
 from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
 from tagkit.training.several.learning_curve import CurveListener

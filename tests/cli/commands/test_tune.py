@@ -13,7 +13,7 @@ from tagkit.errors import TrainingError
 def test_a_search_without_optuna_says_what_to_install(
     model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagkit.training.several.tuning.find_spec", lambda name: None)
+    monkeypatch.setattr("tagkit.training.several.tune.find_spec", lambda name: None)
     ended = tagkit("tune", "--train", "train.conll", "-o", "nothing")
     assert ended == Ended(1, "", "error: tagkit tune: needs Optuna; pip install 'tagkit[tune]'\n")
     assert not Path("nothing").exists()
@@ -27,7 +27,7 @@ def test_the_metric_has_a_flag_as_train_has(
     def refused(config: Config, *_: object, **__: object) -> None:
         raise TrainingError(f"ranked by {config.train.metric}")
 
-    monkeypatch.setattr("tagkit.training.several.tuning.tune", refused)
+    monkeypatch.setattr("tagkit.training.several.tune.tune", refused)
     ended = tagkit("tune", "--train", "train.conll", "-o", "nothing", "--metric", "macro_f1", "-q")
     assert ended == Ended(1, "", "error: ranked by macro_f1\n")
 
@@ -50,7 +50,7 @@ def searched(
         raise TrainingError("enough")
 
     pytest.importorskip("optuna")
-    monkeypatch.setattr("tagkit.training.several.tuning.tune", refused)
+    monkeypatch.setattr("tagkit.training.several.tune.tune", refused)
     ended = tagkit("tune", "--train", "train.conll", "-q", *arguments)
     assert ended == Ended(1, "", "error: enough\n")
     return found[0]
@@ -123,7 +123,7 @@ def test_the_head_of_both_tables_names_the_metric(
             listener.on_trial(trial, is_best=trial.number != 2)
         return Tuned(trials, trials[2], config, Path("search"))
 
-    monkeypatch.setattr("tagkit.training.several.tuning.tune", tuned)
+    monkeypatch.setattr("tagkit.training.several.tune.tune", tuned)
     ended = tagkit("tune", "--train", "train.conll", "-o", "search")
     assert ended.err.splitlines()[:10] == [
         "trial  dev F1 of destination   seconds  options",
@@ -149,7 +149,7 @@ def test_trials_that_fail_before_there_is_a_metric_have_a_head_too(
         listener.on_trial(Trial(1, {"encoder.hidden": 8}, None, "failed", 1.0), is_best=False)
         raise TrainingError("no trial was completed")
 
-    monkeypatch.setattr("tagkit.training.several.tuning.tune", failed)
+    monkeypatch.setattr("tagkit.training.several.tune.tune", failed)
     ended = tagkit("tune", "--train", "train.conll", "-o", "search")
     assert ended.err.splitlines() == [
         "trial  dev score   seconds  options",

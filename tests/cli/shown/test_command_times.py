@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tagkit.cli.program.peak_memory import PROGRAM
 from tagkit.cli.shown import command_times
+from tagkit.cli.shown.command_times import PROGRAM
 from tagkit.errors import DataError
 
 WITHOUT_TORCH = ["-c", "import sys; sys.exit('importing ...\\nlibtorch.so: cannot open')"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lint_reports import check, told
 
 import tagkit
-from tagkit.cli.shown.lint_report import check_lines
+from tagkit.cli.commands.check import check_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.findings import CheckReport

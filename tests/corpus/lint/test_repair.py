@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.cli.shown.lint_report import repair_lines
+from tagkit.cli.commands.check import repair_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.repair import Repaired, copies_of, repair_file, write_repaired

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from marks import mostly_slow
 
 from tagkit.config import with_options
-from tagkit.inference.predict.label_consistency import stretches
+from tagkit.inference.predict.label_consistency import stretches, toward_means
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.text.records import Document, Prediction, Sentence, unmarked_document
@@ -196,3 +198,22 @@ def test_stretches_are_of_whole_documents_one_after_the_other(
             words = [len(s) for s in given[start : start + len(numbers)]]
             last = sum(words[i] for i, number in enumerate(own) if number == own[-1])
             assert sum(words) - last <= size + max(map(len, given)) or len({*own}) == 1
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.sampled_from([0.0, 0.3, 1.0]))
+def test_each_row_is_moved_toward_the_mean_of_its_group(numbers: list[int], share: float) -> None:
+    values = np.random.default_rng(len(numbers)).normal(size=(len(numbers), 3))
+    groups = np.unique(numbers, return_inverse=True)[1]
+    found = toward_means(torch.from_numpy(values), torch.from_numpy(groups), share)
+    wanted = values.copy()
+    for row, number in enumerate(numbers):
+        members = [values[other] for other, same in enumerate(numbers) if same == number]
+        wanted[row] += share * (sum(members) / len(members) - values[row])
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=1e-12)
+
+
+def test_what_is_not_a_number_stays_in_its_group() -> None:
+    values = torch.tensor([[float("nan")], [1.0], [3.0], [5.0]])
+    found = toward_means(values, torch.tensor([0, 0, 1, 1]), 0.5)
+    assert found.isnan().tolist() == [[True], [True], [False], [False]]
+    assert found[2:].tolist() == [[3.5], [4.5]]

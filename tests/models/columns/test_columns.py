@@ -24,8 +24,7 @@ from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.bundle.transfer import extend_vocabulary
-from tagkit.models.columns.column_tagger import ColumnTagger
-from tagkit.models.columns.columns import ColumnsTask
+from tagkit.models.columns.columns import ColumnsTask, ColumnTagger
 from tagkit.nn.layers.inference import CachedWords
 from tagkit.text.records import Prediction, Sentence, Span, TagColumn
 from tagkit.text.schemes import to_spans

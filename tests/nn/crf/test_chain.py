@@ -20,8 +20,7 @@ from tagkit.nn.crf.chain import Chain, in_double, path_score, viterbi
 from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.crf.log_space import forward_backward, step_log_probs
 from tagkit.nn.crf.n_best import n_best
-from tagkit.nn.crf.partition import log_partition
-from tagkit.nn.crf.tree_partition import tree_partition
+from tagkit.nn.crf.partition import log_partition, tree_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
 
 

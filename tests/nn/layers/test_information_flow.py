@@ -13,7 +13,7 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.information_flow import flow_penalties, watch, watched_flow
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer
 from tagkit.nn.recurrence.cell import Network
-from tagkit.nn.second_thread import second_thread
+from tagkit.nn.threads import second_thread
 
 INPUTS, HIDDEN, TIME = 3, 4, 7
 LENGTHS = (7, 1, 4)

@@ -13,7 +13,7 @@ from tagkit.errors import ConfigError, TagkitError
 from tagkit.training.folder.beforehand import device_of
 from tagkit.training.several.learning_curve import learning_curve
 from tagkit.training.several.seeds import train_seeds
-from tagkit.training.several.tuning import tune
+from tagkit.training.several.tune import tune
 from tagkit.training.trainer import train
 
 Command = Callable[[Config, bool], object]

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.information_flow import watched_flow
-from tagkit.nn.layers.recurrent_layer import RecurrentLayer
+from tagkit.nn.layers.recurrent_layer import RecurrentLayer, with_dropped_weights, with_weights
 from tagkit.nn.recurrence.cell import Network
-from tagkit.nn.recurrence.weight_drop import with_dropped_weights, with_weights
-from tagkit.nn.second_thread import second_thread
+from tagkit.nn.threads import second_thread
 
 INPUTS, HIDDEN = 3, 6
 MASK = torch.arange(9) < torch.tensor((9, 1, 4)).unsqueeze(1)

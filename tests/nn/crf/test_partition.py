@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tagkit.nn.crf import tree_partition as module
+from tagkit.nn.crf import partition as module
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.crf.partition import log_partition
-from tagkit.nn.crf.tree_partition import tree_partition
+from tagkit.nn.crf.partition import log_partition, tree_partition
 
 
 def drawn(seed: int, lengths: list[int], tags: int, forbidden: float, scale: float) -> Chain:
