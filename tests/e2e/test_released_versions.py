@@ -17,7 +17,7 @@ import tagkit
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 sys.path.insert(0, str(FIXTURES))
 
-from write_fixtures import answers, stopped_config  # noqa: E402 - of its fixtures
+from write_fixtures import CASES, STOPPED, answers, stopped_config  # noqa: E402 - of its fixtures
 
 FOLDERS = sorted(path for path in FIXTURES.glob("*/*") if path.is_dir())
 ANSWERED = [path for path in FOLDERS if (path / "answers.jsonl").is_file()]
@@ -97,3 +97,5 @@ def test_every_released_version_has_its_fixtures() -> None:
             "tag-softmax-gru", "tag-viterbi-elman",
         )
     }  # fmt: skip
+    names = {*CASES, *STOPPED} - {"stopped"}
+    assert {path for path in found if path.startswith("0.2.0")} == {f"0.2.0/{n}" for n in names}
