@@ -302,7 +302,7 @@ def test_a_large_file_without_data_is_not_read_into_memory(tagger: Path, tmp_pat
     program = (
         "import sys, torch\n"
         "from pathlib import Path\n"
-        "from tagkit.cli.shown.command_times import own_peak_mb\n"
+        "from tagkit.cli.commands.benchmark import own_peak_mb\n"
         "from tagkit.errors import BundleError\n"
         "from tagkit.models.bundle.bundle import load_bundle\n"
         "before = own_peak_mb()\n"

@@ -80,7 +80,7 @@ def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) ->
         for _ in range(200):
             file.write(bytes(1 << 20))
     program = (
-        "from tagkit.cli.shown.command_times import own_peak_mb\n"
+        "from tagkit.cli.commands.benchmark import own_peak_mb\n"
         "from tagkit.corpus.lint.file_contents import read_file\n"
         "from tagkit.config import DataConfig\n"
         "before = own_peak_mb()\n"

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tagkit.cli.shown.command_times import PROGRAM
+from tagkit.cli.commands.benchmark import PROGRAM
 
 
 def peak_mb(*arguments: object) -> float:

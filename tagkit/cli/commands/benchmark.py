@@ -1,6 +1,13 @@
 """`tagkit benchmark`."""
 
-from typing import Annotated
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +23,11 @@ from tagkit.cli.program.options import (
     TokenColumn,
     corpus_options,
 )
+from tagkit.errors import DataError
 from tagkit.text.json_text import to_json
+
+if TYPE_CHECKING:  # imports torch
+    from tagkit.inference.score.benchmark import ModelSpeed, Speed
 
 # \b keeps click from joining the lines.
 EXAMPLES = """\b
@@ -50,9 +61,9 @@ def benchmark_command(
 
     Speed and memory are those of this machine. The score is also measured at lower precision.
     """
+    from tagkit.cli.commands.benchmark import measure_commands
     from tagkit.cli.program.console import note
     from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.shown.command_times import measure_commands
     from tagkit.cli.shown.reports import measured_lines
     from tagkit.config import load_config
     from tagkit.corpus.source.source import rereadable
@@ -76,3 +87,161 @@ def benchmark_command(
         typer.echo(to_json(measured.to_dict()))
     else:
         show_lines(measured_lines(measured))
+
+
+# Time and memory of `tagkit predict` as a whole program, start-up included, for `benchmark`.
+#
+# Each measurement starts a new process: in this one Python, torch and the model are loaded already.
+
+
+_SHORT_TEXT = b"A short text.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What `tagkit benchmark` prints; the keys of its JSON object.
+
+    Attributes:
+        tokens: of the corpus.
+        sentences: of the corpus.
+        speeds: one for each precision.
+        torch_s: seconds of a program that imports torch and ends.
+        startup_s: seconds of `tagkit predict` on one short text; None for a model that reads
+            feature columns, which a text lacks.
+        command_s: seconds of `tagkit predict` on the whole corpus.
+        peak_mb: the largest resident memory of such a command; None where the system does not
+            report it.
+        model_mb: size of the model's folder.
+        threads: of torch.
+    """
+
+    tokens: int
+    sentences: int
+    speeds: "tuple[Speed, ...]"
+    torch_s: float
+    startup_s: float | None
+    command_s: float
+    peak_mb: float | None
+    model_mb: float
+    threads: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def measure_commands(
+    speed: "ModelSpeed",
+    model: Path,
+    corpus: list[str],
+    options: list[str],
+    *,
+    threads: int,
+    rounds: int,
+) -> Measured:
+    """Measure `tagkit predict`, and add it to the figures of the model.
+
+    Args:
+        speed: the figures of the model.
+        model: its folder.
+        corpus: path of a file that can be read several times, and which columns are read, as
+            arguments.
+        options: how files are read, and `--device`, as arguments.
+        threads: of torch.
+        rounds: measurements of each figure, whose median is reported.
+
+    Raises:
+        DataError: a command fails.
+    """
+    # Not the `tagkit` script, which need not be on the PATH, or may be of another installation.
+    predict = [sys.executable, "-c", PROGRAM, "predict", str(model)]
+    options = [*options, "--threads", str(threads)]
+    # The part of the start-up that is not ours, to compare with.
+    importing = _runs([sys.executable, "-c", "import torch"], rounds)
+    short = _runs([*predict, "-", *options], rounds) if speed.reads_text else []
+    whole = _runs([*predict, *corpus, *options], rounds)
+    peaks = [float(run.errors[-1]) for run in whole if run.errors[-1] != "None"]
+    return Measured(
+        tokens=speed.tokens,
+        sentences=speed.sentences,
+        speeds=speed.speeds,
+        torch_s=_median_s(importing),
+        startup_s=_median_s(short) if short else None,
+        command_s=_median_s(whole),
+        peak_mb=max(peaks, default=None),
+        model_mb=speed.model_mb,
+        threads=threads,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ProgramRun:
+    """A run of a program: its wall-clock time, and the lines of its standard error."""
+
+    seconds: float
+    errors: list[str]
+
+
+def _median_s(runs: Sequence[_ProgramRun]) -> float:
+    return statistics.median(run.seconds for run in runs)
+
+
+def _runs(command: list[str], rounds: int) -> list[_ProgramRun]:
+    """Run a program several times.
+
+    Raises:
+        DataError: it fails, with its message.
+    """
+    runs = []
+    for _ in range(rounds):
+        start_s = time.perf_counter()
+        # Output is discarded: a slow terminal is not to be measured.
+        ended = subprocess.run(
+            command,
+            input=_SHORT_TEXT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        seconds = time.perf_counter() - start_s
+        errors = ended.stderr.decode(errors="replace").splitlines()
+        if ended.returncode:
+            # The last line of `PROGRAM` is its peak, unless a signal has ended it.
+            has_peak = PROGRAM in command and ended.returncode > 0
+            found = [line for line in errors[: -1 if has_peak else None] if line]
+            unexplained = f"{command[0]}: ended with status {ended.returncode} and no message"
+            raise DataError(*(line.removeprefix("error: ") for line in found or [unexplained]))
+        runs.append(_ProgramRun(seconds, errors))
+    return runs
+
+
+# The peak memory of a process, as it measures it itself.
+
+
+# `tagkit` as a program of its own, whose last line on standard error is its peak in MB.
+PROGRAM = """
+import sys
+from tagkit.cli.main import main
+from tagkit.cli.commands.benchmark import own_peak_mb
+try:
+    main()
+finally:
+    sys.stderr.write(f"\\n{own_peak_mb()}")
+"""
+
+
+def own_peak_mb() -> float | None:
+    """The largest resident size of this process so far, in MB; None if the system does not say."""
+    status = Path("/proc/self/status")
+    # Not getrusage(2) on Linux, also not of children: it begins with the size of the process that
+    # started this one.
+    if status.exists():
+        lines = status.read_text(encoding="utf-8").splitlines()
+        peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]  # in KiB
+        return peaks[0] * 1024 / 1e6 if peaks else None
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6

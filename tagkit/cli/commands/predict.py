@@ -197,7 +197,7 @@ def predict_command(
     from tagkit.inference.predict.min_confidence import Removed
     from tagkit.inference.predict.predictor import load
     from tagkit.inference.stream.annotate import AnswerOptions
-    from tagkit.inference.stream.annotators import annotator_of
+    from tagkit.inference.stream.continuation import annotator_of
     from tagkit.inference.stream.stream import StreamOptions, annotate_file
     from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.base.device import set_threads

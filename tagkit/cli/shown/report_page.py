@@ -9,8 +9,14 @@ from tagkit.cli.program.console import note
 from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.html_report.calibration import Sets
-from tagkit.evaluation.html_report.page import Part, report_page, report_parts, whole_analysis
-from tagkit.evaluation.html_report.stored_records import read_audit, read_curve
+from tagkit.evaluation.html_report.page import (
+    Part,
+    read_audit,
+    read_curve,
+    report_page,
+    report_parts,
+    whole_analysis,
+)
 from tagkit.html.page import BEGINNING
 from tagkit.storage import PACKED, open_output
 from tagkit.storage.places import (

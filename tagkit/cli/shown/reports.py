@@ -11,7 +11,7 @@ from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import listed, plural, plural_of, shown_name, visible
 
 if TYPE_CHECKING:  # their modules import torch, or pydantic
-    from tagkit.cli.shown.command_times import Measured
+    from tagkit.cli.commands.benchmark import Measured
     from tagkit.config import DataConfig
     from tagkit.features.column_labels import ColumnLabels
     from tagkit.features.unit_reading import UnitReading

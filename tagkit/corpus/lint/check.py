@@ -17,7 +17,13 @@ from tagkit.corpus.lint.characters import (
 )
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
-from tagkit.corpus.lint.labels import check_joined, check_labels, check_unknown_labels
+from tagkit.corpus.lint.labels import (
+    check_joined,
+    check_labels,
+    check_tags,
+    check_unknown_labels,
+    scheme_text,
+)
 from tagkit.corpus.lint.line_ends import check_encoding, check_lines
 from tagkit.corpus.lint.repetition import (
     check_duplicates,
@@ -25,7 +31,6 @@ from tagkit.corpus.lint.repetition import (
     check_overlap,
     check_surfaces,
 )
-from tagkit.corpus.lint.tags import check_tags, scheme_text
 from tagkit.corpus.source.options import silent
 from tagkit.corpus.source.source import source_name
 from tagkit.corpus.splits.counted_words import LOOKED_AT, are_counted

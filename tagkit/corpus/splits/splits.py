@@ -25,14 +25,13 @@ from tagkit.corpus.splits.expected_labels import (
     other_column,
     refuse_unread_columns,
 )
-from tagkit.corpus.splits.format_options import not_of, with_option_notes
 from tagkit.corpus.splits.weights import read_weights
 from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import Message, Setting, plural, quoted
+from tagkit.wording import Message, Setting, joined, plural, quoted
 
 
 @dataclass(frozen=True)
@@ -416,3 +415,28 @@ def distinct_phrases(split: Split) -> Split:
     are = "that repeats another is" if repeated == 1 else "that repeat another are"
     said = (f"{split.path}: {plural(repeated, 'phrase')} {are} left out",) if repeated else ()
     return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, *said))
+
+
+# Options that some formats alone have, on a corpus of another format.
+
+
+def with_option_notes(split: Split, data: DataConfig) -> Split:
+    """A corpus with a note on each option that its format does not have.
+
+    A note and no error: runs that were begun in spite of it must be resumed.
+    """
+    defaults, said = DataConfig(), []
+    for option in sorted({each for format in FORMATS.values() for each in format.options}):
+        value = getattr(data, option)
+        if value != getattr(defaults, option) and (owners := not_of(split, option)):
+            said.append(
+                f"{split.path}: data.{option} = {value} has no effect: it is for {owners}, and "
+                f"this is read as {split.format}"
+            )
+    return replace(split, notes=(*split.notes, *said)) if said else split
+
+
+def not_of(split: Split, option: str) -> str:
+    """The formats that have an option, in words; empty if the corpus is in one of them."""
+    owners = [format.name for format in FORMATS.values() if option in format.options]
+    return "" if split.format in owners else joined(owners)

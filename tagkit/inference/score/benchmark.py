@@ -1,6 +1,6 @@
 """Speed and score of a model on this machine, with each precision of its recurrent products.
 
-Whole commands (start-up, memory) are measured by `tagkit.cli.shown.command_times`.
+Whole commands (start-up, memory) are measured by `tagkit.cli.commands.benchmark`.
 """
 
 import statistics

@@ -6,6 +6,7 @@ the end of the line. Without a beam the most probable unit is taken each time.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -14,8 +15,9 @@ from tagkit.errors import DataError, FormatError
 from tagkit.inference.generate.generation import Generated
 from tagkit.inference.generate.generation_options import GenerationOptions, check_options
 from tagkit.inference.generate.language_model import Reader
+from tagkit.inference.predict.arguments import check_annotates
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.stream.annotate import AnswerOptions
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.window import Lines, Output, Refused, Window
 from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, Style
 from tagkit.limits import MAX_UNITS
@@ -236,3 +238,41 @@ def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
             Message("this model continues prefixes: expected ", expected,
                     f" or {COLUMNS}, found {options.output_format}")
         )  # fmt: skip
+
+
+# What answers windows of input: labels of a text, or the continuation of a prefix.
+
+
+class WindowAnnotator(Protocol):
+    """Answers windows of input with one model.
+
+    Attributes:
+        style: in which the answers are written.
+    """
+
+    style: Style
+
+    def annotate(self, window: Window) -> Output:
+        """The output for a window."""
+
+    def input_format(self, given: str) -> str:
+        """The format to read inputs in, where `given` is asked for."""
+
+
+def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotator:
+    """The one for a model.
+
+    Raises:
+        DataError: an option has no meaning for the model, or the model annotates nothing.
+    """
+    if predictor.config.data.pairs:
+        return PrefixAnnotator(predictor, options)
+    for option, value in (
+        (Setting("beam"), options.beam),
+        (Setting("max_units"), options.max_units),
+    ):
+        if value is not None:
+            needed = Setting("data.pairs", True)
+            raise DataError(Message(option, " is for language models of ", needed))
+    check_annotates(predictor.task, predictor.config)  # before anything is read
+    return Annotator(predictor, options)

@@ -24,7 +24,7 @@ from tagkit.models.base.readout import Readout
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.ensemble import alone, together
-from tagkit.nn.layers.activation_penalty import activation_penalty, temporal_penalty, token_weights
+from tagkit.nn.layers.dropout import activation_penalty, temporal_penalty, token_weights
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.inference import CachedWords

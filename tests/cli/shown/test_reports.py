@@ -8,7 +8,7 @@ import pytest
 from program import Program
 from random_language_model import context_of
 
-from tagkit.cli.shown.command_times import Measured
+from tagkit.cli.commands.benchmark import Measured
 from tagkit.cli.shown.reports import info_lines, measured_lines
 from tagkit.evaluation.reports.class_report import make_class_report
 from tagkit.evaluation.reports.confusion_text import confusion_lines

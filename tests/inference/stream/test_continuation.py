@@ -18,8 +18,7 @@ from tagkit.errors import DataError, FormatError
 from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import AnswerOptions
-from tagkit.inference.stream.annotators import annotator_of
-from tagkit.inference.stream.continuation import PrefixAnnotator, PrefixReader
+from tagkit.inference.stream.continuation import PrefixAnnotator, PrefixReader, annotator_of
 from tagkit.inference.stream.stream import StreamOptions, annotate_file
 from tagkit.inference.stream.workers import SerialWorker
 from tagkit.models.language.text_scoring import units_of

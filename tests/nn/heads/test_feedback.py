@@ -4,17 +4,21 @@ import itertools
 
 import pytest
 import torch
+from cell_options import CELL_OPTIONS
 from marks import mostly_slow
 from tag_heads import GOLD, MASK, TAGS, free, hidden_states, is_legal, make_head, scores_of_paths
-from torch import Tensor
+from torch import Tensor, nn
 
+from tagkit.config import HeadConfig, allowed
 from tagkit.models.tagging.constraints import illegal_steps
+from tagkit.nn.cells import CELLS
 from tagkit.nn.heads import feedback
-from tagkit.nn.heads.feedback import FeedbackHead
+from tagkit.nn.heads.feedback import STEPS, FeedbackHead, _Decoding, decoder_steps, greedy
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.tag_space import StepScores
+from tagkit.nn.search.beam import beam_search
 
-CELLS = ["gru", "lstm", "elman"]
+CHOICES = ["gru", "lstm", "elman"]
 
 
 @pytest.fixture
@@ -64,7 +68,7 @@ def test_the_loss_is_that_of_the_equations_token_by_token(states: Tensor) -> Non
     assert int(count) == 6
 
 
-@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=2))
+@pytest.mark.parametrize("cell", mostly_slow(CHOICES, always=2))
 @torch.no_grad()
 def test_the_probabilities_of_all_paths_sum_to_one_with_every_cell(
     states: Tensor, cell: str
@@ -79,7 +83,7 @@ def test_the_probabilities_of_all_paths_sum_to_one_with_every_cell(
                 assert found == pytest.approx(float(scores[tuple(path)]), rel=1e-4)
 
 
-@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=1))
+@pytest.mark.parametrize("cell", mostly_slow(CHOICES, always=1))
 @torch.no_grad()
 def test_greedy_search_takes_the_best_tag_after_those_that_it_took(
     states: Tensor, cell: str
@@ -114,7 +118,7 @@ def test_teacher_forcing_reads_the_batch_in_one_pass_and_sampling_token_by_token
         assert lengths == [4]
 
 
-@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=1))
+@pytest.mark.parametrize("cell", mostly_slow(CHOICES, always=1))
 def test_token_by_token_with_gold_tags_is_the_one_pass_and_its_gradient(
     states: Tensor, cell: str
 ) -> None:
@@ -302,3 +306,48 @@ def test_stretches_of_a_path_that_the_scheme_forbids_have_their_share_of_the_oth
             if each[start:end] == tags[start:end]
         )
         assert found.span_probs(0, [(start, end)]) == [pytest.approx(expected, rel=1e-4)]
+
+
+def test_there_are_steps_of_the_cells_that_the_configuration_allows() -> None:
+    assert set(allowed(HeadConfig, "feedback_cell")) == set(STEPS)
+
+
+@pytest.mark.parametrize("arrays", ["tensors", "numpy"])
+@pytest.mark.parametrize("cell", STEPS)
+@torch.no_grad()
+def test_step_by_step_the_scores_are_those_of_the_network_in_one_pass(
+    cell: str, arrays: str
+) -> None:
+    torch.manual_seed(2)
+    network, linear = CELLS[cell].build(3 + 2, 6, CELL_OPTIONS), nn.Linear(6 + 3, 4)
+    for parameter in network.parameters():  # biases too, which begin at 0
+        parameter.normal_()
+    states, embedded = torch.randn(2, 5, 3), torch.randn(5, 2)
+    after, ends = torch.randn(5, 4), torch.randn(2, 5, 4)
+    before = torch.tensor([[0, 4, 2, 2, 1], [0, 1, 3, 0, 4]])
+    decoded = network(torch.cat((states, embedded[before]), 2))[0]
+    expected = linear(torch.cat((decoded, states), 2)) + after[before] + ends
+
+    steps = decoder_steps(cell, network, linear, embedded, states, after, ends)
+    if arrays == "numpy":
+        steps = steps.numpy()
+    state = steps.begin(2)
+    for t in range(5):
+        read = before[:, t] if arrays == "tensors" else before[:, t].numpy()
+        found, state = steps.advance(steps.of_states[:, t], steps.scores[:, t], read, state)
+        torch.testing.assert_close(torch.as_tensor(found), expected[:, t], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scheme", mostly_slow(sorted(TAGS), always=1))
+@pytest.mark.parametrize("cell", mostly_slow(STEPS, always=1))
+@torch.no_grad()
+def test_greedy_search_takes_the_path_of_a_beam_of_one(cell: str, scheme: str) -> None:
+    head = make_head("feedback", illegal_steps(TAGS[scheme], scheme), cell=cell, beam=1)
+    assert isinstance(head, FeedbackHead)
+    states = hidden_states().repeat(20, 1, 1) * 3 * torch.randn(40, 1, 3)
+    mask = MASK.repeat(20, 1)
+    steps = head._products(states, mask)
+    found = greedy(steps, 0, mask)
+    assert torch.equal(found, beam_search(_Decoding(steps), mask, 1, 1)[0].squeeze(1))
+    assert torch.equal(found, head.decode(states, mask))
+    assert len({tuple(path) for path in found.tolist()}) > 3
