@@ -32,7 +32,7 @@ from tagkit.corpus.splits.splits import read_split
 from tagkit.corpus.splits.weights import write_weights
 from tagkit.evaluation.analysis.doubts import Audit, Doubt
 from tagkit.text.records import Sentence, Span
-from tagkit.text.schemes import Stretch, from_spans, stretches
+from tagkit.text.schemes import SpanTuple, from_spans, span_tuples
 from tagkit.training.several.audit import AuditListener
 from tagkit.training.several.folds import Fold
 
@@ -61,7 +61,7 @@ def corrupted(
 ) -> tuple[list[Sentence], list[Planted]]:
     """The sentences in IOB2, with errors in a share of their entities."""
     chance = random.Random(seed)
-    spans = [stretches(sentence.tags or ()) for sentence in sentences]
+    spans = [span_tuples(sentence.tags or ()) for sentence in sentences]
     entities = [(row, span) for row, found in enumerate(spans) for span in found]
     planted = []
     for row, span in chance.sample(entities, round(share * len(entities))):
@@ -80,7 +80,7 @@ def corrupted(
 
 
 def _plant(
-    kind: str, length: int, spans: list[Stretch], span: Stretch, chance: random.Random
+    kind: str, length: int, spans: list[SpanTuple], span: SpanTuple, chance: random.Random
 ) -> tuple[int, int] | None:
     """Change the spans of a sentence; the words of the error, None where there is no room."""
     if span not in spans:  # an earlier error has changed it
@@ -174,7 +174,7 @@ def main() -> None:
     whole = read_split(str(corpus / "eng.train"), DataConfig(), kinds, None)
     clean = whole.sentences[: given.sentences]
     broken, planted = corrupted(clean, given.share, given.seed)
-    entities = sum(len(stretches(sentence.tags or ())) for sentence in broken)
+    entities = sum(len(span_tuples(sentence.tags or ())) for sentence in broken)
     print(f"{len(planted)} errors planted among {entities} entities", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         files = {"clean": Path(folder, "clean.conll"), "corrupted": Path(folder, "broken.conll")}

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.text.records import Sentence
 
@@ -76,7 +76,7 @@ for read in (dropped, as_train):
 
 def tokens(path: Path, encoding: str = "utf-8") -> Iterator[int]:
     """Number of words of each sentence, as they are read."""
-    reading = Reading(DataConfig(encoding=encoding))
+    reading = ReaderOptions(DataConfig(encoding=encoding))
     for item in read_items(Source(str(path), encoding), reading):
         assert isinstance(item, Sentence)
         yield len(item)
@@ -91,7 +91,7 @@ def speeds(path: Path) -> list[str]:
     kinds = LabelKinds(tags=True, classes=False)
     ways: list[Callable[[], object]] = [
         lambda: sum(tokens(path)),
-        lambda: list(read_items(Source(str(path), "utf-8"), Reading(DataConfig()))),
+        lambda: list(read_items(Source(str(path), "utf-8"), ReaderOptions(DataConfig()))),
         lambda: read_split(str(path), DataConfig(), kinds, None),
     ]
     count = sum(tokens(path))

@@ -21,8 +21,8 @@ from tagkit.corpus.formats.folders.file_sets import (
 )
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import target_format
-from tagkit.corpus.source.options import Reading, silent, source_of
-from tagkit.corpus.source.pieces import Piece
+from tagkit.corpus.source.options import ReaderOptions, silent, source_of
+from tagkit.corpus.source.pieces import OutputPiece
 from tagkit.corpus.source.source import STDIN
 from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.storage import open_output
@@ -46,7 +46,7 @@ _OF_TRAINING = frozenset(
     }
 )  # fmt: skip
 
-_STRETCH = 1 << 16  # characters that are written at a time
+_CHUNK = 1 << 16  # characters that are written at a time
 
 
 def read(
@@ -84,7 +84,7 @@ def read(
     found = find_format(source, data.format, raw=not labels)
     if found.note:
         note(found.note)
-    reading = Reading(
+    reading = ReaderOptions(
         data,
         with_tags=labels,
         all_features=all_features,
@@ -237,7 +237,7 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
             require_file_name(output)
         # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == STDIN else place, replace=force) as write:
-            for text in _stretches(converted.pieces, whole=output == STDIN):
+            for text in _chunks(converted.pieces, whole=output == STDIN):
                 write(text)
     elif target.name == "brat" and output.endswith(PAIR):
         for file in pair_of(place):
@@ -251,7 +251,7 @@ def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: 
         write_folder(place, converted.pieces)
 
 
-def _stretches(pieces: Iterable[Piece], *, whole: bool) -> Iterator[str]:
+def _chunks(pieces: Iterable[OutputPiece], *, whole: bool) -> Iterator[str]:
     """The texts of pieces, many of them at a time: each write to a file is a call of the system.
 
     Args:
@@ -260,7 +260,7 @@ def _stretches(pieces: Iterable[Piece], *, whole: bool) -> Iterator[str]:
     """
     if not whole:
         texts = (piece.text for piece in pieces)
-        while text := "".join(_up_to(_STRETCH, texts)):
+        while text := "".join(_up_to(_CHUNK, texts)):
             yield text
         return
     options: Any = {"encoding": "utf-8", "errors": "surrogatepass", "newline": ""}
@@ -269,7 +269,7 @@ def _stretches(pieces: Iterable[Piece], *, whole: bool) -> Iterator[str]:
             for piece in pieces:
                 file.write(piece.text)
             file.seek(0)
-            while text := file.read(_STRETCH):
+            while text := file.read(_CHUNK):
                 yield text
     except OSError as error:  # of the file: what cannot be read of a corpus is a DataError
         raise DataError(

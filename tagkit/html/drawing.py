@@ -41,7 +41,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class DrawnToken:
     """A word with its tags.
 
     Attributes:
@@ -58,7 +58,7 @@ def draw_text(text: str, marks: Iterable[Mark], palette: Palette) -> Markup:
     return paragraph(Markup("".join(_pieces(text, marks, palette))))
 
 
-def draw_tokens(tokens: Iterable[Token], palette: Palette) -> Markup:
+def draw_tokens(tokens: Iterable[DrawnToken], palette: Palette) -> Markup:
     """Words, each above its tags."""
     return paragraph(joined(part for token in tokens for part in (_token(token, palette), " ")))
 
@@ -111,7 +111,7 @@ def _pieces(text: str, marks: Iterable[Mark], palette: Palette) -> Iterator[str]
     yield escaped(text[done:])
 
 
-def _token(token: Token, palette: Palette) -> Markup:
+def _token(token: DrawnToken, palette: Palette) -> Markup:
     tags = (_tag(tag, probability, palette) for tag, probability in token.tags)
     return element("span", element("span", token.word, class_="word"), *tags, class_="token")
 

@@ -129,7 +129,7 @@ def own_inside(tag: str, scheme: str) -> str:
     return tag if own == prefix else join_tag(own, label)
 
 
-Stretch = tuple[int, int, str]  # first word, the word after the last one, label
+SpanTuple = tuple[int, int, str]  # first word, the word after the last one, label
 
 
 @lru_cache(maxsize=65_536)
@@ -146,12 +146,12 @@ def to_spans(tags: Sequence[str]) -> tuple[Span, ...]:
     before the next one begins, and after E and S. Well-formed sequences of all four schemes give
     the spans that were meant, ill-formed ones those that conlleval counts.
     """
-    return tuple(Span(start, end, label) for start, end, label in stretches(tags))
+    return tuple(Span(start, end, label) for start, end, label in span_tuples(tags))
 
 
-def stretches(tags: Sequence[str]) -> list[Stretch]:
+def span_tuples(tags: Sequence[str]) -> list[SpanTuple]:
     """Start, end and label of each span of `to_spans`, as tuples: in half the time."""
-    found: list[Stretch] = []
+    found: list[SpanTuple] = []
     start, label, closed = 0, "", True  # closed: no span is open before this word
     for index, tag in enumerate(tags):
         # Most tags are a bare O, for which the first comparison is enough.
@@ -198,11 +198,13 @@ def from_spans(spans: Iterable[Span], length: int, scheme: str) -> tuple[str, ..
         if not 0 <= span.start < span.end <= length or (last and span.start < last.end):
             raise ValueError(f"span {span} overlaps {last} or leaves a sentence of {length} words")
         last = span
-    return from_stretches([(span.start, span.end, span.label) for span in ordered], length, scheme)
+    return from_span_tuples(
+        [(span.start, span.end, span.label) for span in ordered], length, scheme
+    )
 
 
-def from_stretches(found: Iterable[Stretch], length: int, scheme: str) -> tuple[str, ...]:
-    """Tags of a sentence of `length` words; stretches are in order and do not overlap."""
+def from_span_tuples(found: Iterable[SpanTuple], length: int, scheme: str) -> tuple[str, ...]:
+    """Tags of a sentence of `length` words; spans are in order and do not overlap."""
     tags = [OUTSIDE] * length
     last_end, last_label = -1, ""
     for start, end, label in found:
@@ -242,4 +244,4 @@ def convert(tags: Sequence[str], target: str) -> tuple[str, ...]:
     """The same spans in another scheme; plain labels are left alone by passing `PLAIN`."""
     if not has_spans(target):
         return tuple(tags)
-    return from_stretches(stretches(tags), len(tags), target)
+    return from_span_tuples(span_tuples(tags), len(tags), target)

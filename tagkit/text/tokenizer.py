@@ -22,7 +22,7 @@ from syntok.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A stretch of a text.
+    """A run of a text.
 
     Attributes:
         text: its characters.
@@ -106,7 +106,7 @@ def split_multilingual(text: str) -> list[list[Token]]:
     """
     # Most texts have none of these scripts: they must not pay for them.
     if not text.isascii() and _WITHOUT_BLANKS.search(text):
-        return rejoined(text, _placed(text, _stretches(text, _shadow_of(text))))
+        return rejoined(text, _placed(text, _runs(text, _shadow_of(text))))
     return rejoined(text, tokenize(text))
 
 
@@ -123,26 +123,26 @@ class _Letters(SyntokToken):  # type: ignore[misc]
         self.text = text
 
 
-def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
+def _runs(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
     """Syntok's tokens, cut where a sentence ends for certain.
 
     Args:
         text: to be read.
         shadow: the same as syntok is to see it.
     """
-    stretch: list[SyntokToken] = []
+    run: list[SyntokToken] = []
     end = -1  # after the sentence's end and what closes there; -1 before it
     for token in _mixed(text, shadow):
         value = token.value
         if end == token.offset and _CLOSING.issuperset(value):
             end += len(value)
         elif end >= 0:
-            yield stretch
-            stretch, end = [], -1
-        if end < 0 and (_ENDS.match(value) or (value[0] in "!?" and _touches(stretch, token))):
+            yield run
+            run, end = [], -1
+        if end < 0 and (_ENDS.match(value) or (value[0] in "!?" and _touches(run, token))):
             end = token.offset + len(value)
-        stretch.append(token)
-    yield stretch
+        run.append(token)
+    yield run
 
 
 def _touches(before: list[SyntokToken], token: SyntokToken) -> bool:
@@ -179,13 +179,13 @@ def _between(shadow: str, start: int, end: int) -> Iterator[SyntokToken]:
                 yield SyntokToken(token.spacing, same.group(), token.offset + same.start())
 
 
-def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[Token]]:
+def _placed(text: str, runs: Iterable[Iterable[SyntokToken]]) -> list[list[Token]]:
     """Sentences of the text from syntok's tokens of it; what these leave out is added."""
     sentences: list[list[Token]] = []
     position = 0
-    for stretch in stretches:
+    for run in runs:
         # syntok drops zero-width spaces, for one: `_skipped` adds what is missing.
-        for found in segmenter.split(iter(stretch)):
+        for found in segmenter.split(iter(run)):
             sentence: list[Token] = []
             for token in found:
                 if token.value:

@@ -2,7 +2,7 @@
 
 Windows are as long as is allowed, and the last one reaches to the sentence's end. Two neighbours
 share a quarter of a window, 64 words at most; the last two may share nearly all. Joining cuts each
-shared stretch once, at the place nearest its middle that divides no span of either window, and not
+overlap once, at the place nearest its middle that divides no span of either window, and not
 before the cut on its left: words before that seam are the left window's, words after it the right
 one's, so that a word has context on both sides wherever there is some. Where every place divides a
 span, the seam is in the middle, and a span goes to the window in whose share it begins. A
@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tagkit.text.records import Prediction, Sentence, Span, TagColumn
-from tagkit.text.schemes import from_spans, has_spans, stretches
+from tagkit.text.schemes import from_spans, has_spans, span_tuples
 
 # Words that two windows share, at most. Half of it is context for the last word before a seam: more
 # than an LSTM makes use of for a tag.
@@ -50,14 +50,14 @@ def cut(sentence: Sentence, window: Window) -> Sentence:
 def windows_between_spans(tags: Sequence[str], size: int) -> list[Window]:
     """Windows to learn from: none begins or ends inside a span that has room in one.
 
-    A window that would is made shorter, at the cost of the stretch that it shares. Spans that are
-    longer than that stretch are cut.
+    A window that would is made shorter, at the cost of its overlap. Spans that are
+    longer than the overlap are cut.
     """
     # Half a span would teach the model a wrong end of one.
     planned = windows(len(tags), size)
     if len(planned) == 1:
         return planned
-    inside = {at for start, end, _ in stretches(tags) for at in range(start + 1, end)}
+    inside = {at for start, end, _ in span_tuples(tags) for at in range(start + 1, end)}
     moved = [(_outside(a, inside, 1), _outside(b, inside, -1)) for a, b in planned]
     # Still no word may be left out, and no window be empty; else the plain windows are better.
     whole = all(a < b for a, b in moved) and all(b >= c for (_, b), (c, _) in pairwise(moved))

@@ -18,7 +18,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.base.readout import Examples, Readout, fit_scales
+from tagkit.models.base.readout import Readout, ReadoutBatch, fit_scales
 from tagkit.nn.heads.ridge import RidgeSums, Rows, Solution
 from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run
@@ -107,7 +107,7 @@ def _rows_of_step(
             state.micro_batches.shrink(batches, error)  # raises `error` unless memory is short
 
 
-def _examples(run: Run, readouts: Sequence[Readout], batch: Batch) -> list[Examples]:
+def _examples(run: Run, readouts: Sequence[Readout], batch: Batch) -> list[ReadoutBatch]:
     """A batch as each read-out sees it."""
     states, final = run.prepared.model.read_batch(batch)
     return [readout.examples(states, final, batch) for readout in readouts]
@@ -135,7 +135,7 @@ def _place_best(run: Run, readouts: Sequence[Readout], sums: Sequence[RidgeSums]
 def _place(
     readouts: Sequence[Readout],
     solutions: Sequence[Solution],
-    samples: Sequence[Sequence[Examples]],
+    samples: Sequence[Sequence[ReadoutBatch]],
 ) -> None:
     for readout, solution, examples in zip(readouts, solutions, samples, strict=True):
         readout.place(solution)

@@ -15,7 +15,7 @@ from command_server import forked_commands
 from tagkit.config import Config, load_config
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.evaluation.scores.metrics import METRICS
@@ -159,7 +159,7 @@ def test_the_page_on_formats_has_an_example_of_each_that_is_recognised(tmp_path:
         source = Source(str(place if not file else place.parent), "utf-8")
         if not file or file in ("label", "report.ann"):
             assert recognise(source, "auto").name == name
-            assert list(read_items(source, Reading(Config().data))), name
+            assert list(read_items(source, ReaderOptions(Config().data))), name
     assert shown == {*FORMATS} - {"folder"}
 
 

@@ -11,15 +11,15 @@ from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.formats.table import FORMATS, Format, Look, target_format
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.source.options import Item, Reading
-from tagkit.corpus.source.pieces import Piece, Writing, one_file
+from tagkit.corpus.source.options import Item, ReaderOptions
+from tagkit.corpus.source.pieces import OutputPiece, Writing, one_file
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 
 
-def read_toy(source: Source, reading: Reading) -> Iterator[Item]:
+def read_toy(source: Source, reading: ReaderOptions) -> Iterator[Item]:
     """Sentences such as '<EU=B-ORG|votes=O>'."""
     for number, line in source.numbered():
         cells = [cell.split("=") for cell in line[1:-1].split("|")]
@@ -31,7 +31,7 @@ def read_toy(source: Source, reading: Reading) -> Iterator[Item]:
         yield Sentence(words, tags if reading.with_tags else None, lines=lines)
 
 
-def write_toy(items: Iterable[Sentence], _: Writing) -> Iterator[Piece]:
+def write_toy(items: Iterable[Sentence], _: Writing) -> Iterator[OutputPiece]:
     for item in items:
         pairs = zip(item.words, item.tags or (), strict=True)
         yield from one_file([f"<{'|'.join(f'{word}={tag}' for word, tag in pairs)}>"])

@@ -12,7 +12,7 @@ from kinds import CLASSES, TAGS
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.inference.write.answers import to_items
@@ -145,7 +145,7 @@ def test_what_was_written_reads_back_equal_or_is_refused(
         tag_column="MISC.NER" if name == "conllu" and not plain else None,
     )
     with_tags = any(getattr(item, "tags", None) is not None for item in items) or not of_tokens
-    reading = Reading(config, with_tags=with_tags, all_features=True, with_text=True)
+    reading = ReaderOptions(config, with_tags=with_tags, all_features=True, with_text=True)
     found = list(FORMATS[name].records(Source(path, "utf-8"), reading).items)
     wanted = [expected(name, item) for item in items]
     if name in ("folder", "brat"):  # whose files have no order but that of their names
@@ -184,7 +184,7 @@ def test_words_that_look_like_comments_alone_are_kept(
     tmp_path: Path, items: list[Sentence]
 ) -> None:
     path = write(tmp_path, "x", FORMATS["columns"].write, items)
-    reading = Reading(DataConfig(format="columns"))
+    reading = ReaderOptions(DataConfig(format="columns"))
     assert list(FORMATS["columns"].records(Source(path, "utf-8"), reading).items) == items
 
 
@@ -195,7 +195,7 @@ def test_words_that_share_a_place_become_a_range_of_conllu(tmp_path: Path) -> No
     )  # fmt: skip
     path = write(tmp_path, "x", FORMATS["conllu"].write, [item], plain=True)
     assert "2-3\tau\t" in Path(path).read_text("utf-8")
-    reading = Reading(DataConfig(format="conllu"), with_text=True)
+    reading = ReaderOptions(DataConfig(format="conllu"), with_text=True)
     assert list(FORMATS["conllu"].records(Source(path, "utf-8"), reading).items) == [item]
 
 
@@ -230,7 +230,7 @@ def test_predicted_tags_read_back_as_columns_or_are_refused(
     path.write_bytes("".join(f"{line}\n" for line in lines).encode())
     if tokens[0].startswith("\ufeff"):  # `predict` writes a second mark there, by `encoded`
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    reading = Reading(DataConfig(format="columns"))
+    reading = ReaderOptions(DataConfig(format="columns"))
     (found,) = FORMATS["columns"].records(Source(str(path), "utf-8"), reading).items
     assert found == Sentence(tuple(tokens), ("B-X",) * len(tokens))
 
@@ -251,6 +251,6 @@ def test_predicted_classes_read_back_as_tsv_or_are_refused(
     if refused:
         assert " cannot hold " in refused
         return
-    reading = Reading(DataConfig(format="tsv"), with_tags=bool(label.strip()))
+    reading = ReaderOptions(DataConfig(format="tsv"), with_tags=bool(label.strip()))
     (found,) = FORMATS["tsv"].records(Source(path, "utf-8"), reading).items
     assert found == Document(text, labels=(label,) if label.strip() else ())

@@ -9,7 +9,7 @@ from tagkit.config import DataConfig
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.records.alignment import to_sentences
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
@@ -92,7 +92,7 @@ def read_corpus(case: Case, room: Path, errors: list[FormatError]) -> list[Item]
     source = Source(str(room / options["path"]), data.encoding)
     collect = options.get("collect", False)
     notes: list[str] = []
-    reading = Reading(
+    reading = ReaderOptions(
         data,
         **{flag: flag in flags for flag in _FLAGS},
         note=notes.append,

@@ -13,7 +13,7 @@ import pytest
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.lines import fasttext
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, TagkitError
 
@@ -71,7 +71,9 @@ def test_samples_are_valid_before_they_are_altered(name: str, tmp_path: Path) ->
         data = DataConfig(format=name)
         source = Source(str(folder / sample.path), "utf-8")
         try:
-            read += bool(list(FORMATS[name].records(source, Reading(data, with_tags=False)).items))
+            read += bool(
+                list(FORMATS[name].records(source, ReaderOptions(data, with_tags=False)).items)
+            )
         except TagkitError:
             continue
     assert read >= 40

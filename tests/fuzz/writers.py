@@ -10,8 +10,8 @@ from tagkit.corpus.convert.convert import Converted, convert_corpus
 from tagkit.corpus.formats.folders.file_sets import write_folder, write_pair
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import overlaps
-from tagkit.corpus.source.options import Item, Reading
-from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.options import Item, ReaderOptions
+from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source
 from tagkit.errors import TagkitError
 from tagkit.storage import open_output
@@ -127,7 +127,7 @@ def _joined(items: Iterable[Any]) -> Document:
     return Document(text, tuple(spans))
 
 
-def put(format: str, path: Path, pieces: Iterable[Piece]) -> None:
+def put(format: str, path: Path, pieces: Iterable[OutputPiece]) -> None:
     """Write pieces as the command does."""
     if not FORMATS[format].many_files:
         with open_output(path) as write:
@@ -146,12 +146,12 @@ def _read(path: Path, format: str, row: SampleRow) -> list[Item]:
         LawBroken: it is not.
     """
     data = DataConfig(format=format, **row.data)
-    reading = Reading(data, all_features=True, with_text=True)
+    reading = ReaderOptions(data, all_features=True, with_text=True)
     try:
         items = list(FORMATS[format].records(Source(str(path), data.encoding), reading).items)
     except TagkitError as error:
         # Column files and sentences of one class need no tags: then none can be wanted.
-        reading = Reading(data, with_tags=False, all_features=True, with_text=True)
+        reading = ReaderOptions(data, with_tags=False, all_features=True, with_text=True)
         try:
             items = list(FORMATS[format].records(Source(str(path), data.encoding), reading).items)
         except TagkitError:
@@ -224,7 +224,7 @@ def run_conversion(case: Case, room: Path) -> None:
     plain = target.name == "conllu" and b"\tNER=" not in _bytes(room, "out").get("out", b"")
     again = {**row.data, "tag_column": "UPOS"} if plain and _is_plain(room) else row.data
     found = _read(out, target.name, SampleRow(row.make, row.keeps, again, row.sorts))
-    reading = Reading(data, all_features=True, with_text=True)
+    reading = ReaderOptions(data, all_features=True, with_text=True)
     source = Source(str(room / options["path"]), data.encoding)
     items = list(done.format.records(source, reading).items)
     if not single and {type(item) for item in items} == {type(item) for item in found}:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from tagkit.html.colours import Palette
-from tagkit.html.drawing import Mark, Token, draw_classes, draw_legend, draw_text, draw_tokens
+from tagkit.html.drawing import DrawnToken, Mark, draw_classes, draw_legend, draw_text, draw_tokens
 from tagkit.html.elements import escaped
 
 TEXT = "From New York to Rome"
@@ -76,7 +76,7 @@ def test_deeply_nested_spans_are_no_error() -> None:
 
 
 def test_tokens_stand_above_their_tags() -> None:
-    tokens = [Token("Go", (("VERB", 0.5), ("", None))), Token("<", (("X", None),))]
+    tokens = [DrawnToken("Go", (("VERB", 0.5), ("", None))), DrawnToken("<", (("X", None),))]
     root = parsed(draw_tokens(tokens, Palette()))
     found = [[child.text for child in each.all()] for each in root.all("span", "token")]
     assert found == [["Go", "VERB 0.50", "_"], ["<", "X"]]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from tagkit.config import Column
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.source.layout import ColumnOptions
 from tagkit.errors import FormatError
@@ -22,7 +22,7 @@ def options(
     return ColumnOptions(format == "conllu", token, tag, features, with_tags)
 
 
-def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[Block]:
+def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[LineBlock]:
     reader = ColumnReader("file", given or options())
     return [*reader.feed(lines), *reader.close()]
 

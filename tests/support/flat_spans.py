@@ -2,13 +2,13 @@
 
 from hypothesis import strategies as st
 
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 spans = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.sampled_from("AB")), max_size=4)
 
 
 @st.composite
-def flat(draw: st.DrawFn) -> list[Stretch]:
+def flat(draw: st.DrawFn) -> list[SpanTuple]:
     found, at = [], 0
     for length, gap, label in draw(spans):
         found.append((at + gap, at + gap + length, label))

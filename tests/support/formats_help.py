@@ -7,15 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
-from tagkit.corpus.source.options import Item, Reading, Records
-from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
+from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source
 from tagkit.errors import TagkitError
 from tagkit.storage import encoded
 from tagkit.text.records import Document, Sentence, TextSpan
 
-Reader = Callable[[Source, Reading], Records | Iterator[Item]]
-Writer = Callable[[Iterable[Any], Writing], Iterator[Piece]]
+Reader = Callable[[Source, ReaderOptions], ReadRecords | Iterator[Item]]
+Writer = Callable[[Iterable[Any], Writing], Iterator[OutputPiece]]
 
 # Characters that str.splitlines or str.split would cut at, that join, that have two spellings.
 ODD = "\x85\xa0\u2028\u2029\x0b\x0c\x1c\u200b\u200d\ufeff\u0301é🧑🏽👩\u200d💻\"'\\/-_#{}()日\x00"
@@ -74,8 +74,8 @@ def read(path: str | Path, reader: Reader, **options: Any) -> list[Item]:
     flags = {name: options.pop(name) for name in ("with_tags", "with_text", "all_features", "note",
              "on_error", "with_refused", "with_extra") if name in options}  # fmt: skip
     data = DataConfig(**options)
-    found = reader(Source(str(path), data.encoding), Reading(data, **flags))
-    return list(found.items if isinstance(found, Records) else found)
+    found = reader(Source(str(path), data.encoding), ReaderOptions(data, **flags))
+    return list(found.items if isinstance(found, ReadRecords) else found)
 
 
 def refusal(path: Path, content: str | bytes, reader: Reader, **options: Any) -> str:

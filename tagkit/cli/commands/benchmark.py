@@ -4,7 +4,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +25,7 @@ from tagkit.cli.program.options import (
 )
 from tagkit.errors import DataError
 from tagkit.text.json_text import to_json
+from tagkit.wording import plural
 
 if TYPE_CHECKING:  # imports torch
     from tagkit.inference.score.benchmark import ModelSpeed, Speed
@@ -64,7 +65,6 @@ def benchmark_command(
     from tagkit.cli.commands.benchmark import measure_commands
     from tagkit.cli.program.console import note
     from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.shown.reports import measured_lines
     from tagkit.config import load_config
     from tagkit.corpus.source.source import rereadable
     from tagkit.inference.score.benchmark import measure
@@ -98,7 +98,7 @@ _SHORT_TEXT = b"A short text.\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class CommandTimes:
     """What `tagkit benchmark` prints; the keys of its JSON object.
 
     Attributes:
@@ -138,7 +138,7 @@ def measure_commands(
     *,
     threads: int,
     rounds: int,
-) -> Measured:
+) -> CommandTimes:
     """Measure `tagkit predict`, and add it to the figures of the model.
 
     Args:
@@ -161,7 +161,7 @@ def measure_commands(
     short = _runs([*predict, "-", *options], rounds) if speed.reads_text else []
     whole = _runs([*predict, *corpus, *options], rounds)
     peaks = [float(run.errors[-1]) for run in whole if run.errors[-1] != "None"]
-    return Measured(
+    return CommandTimes(
         tokens=speed.tokens,
         sentences=speed.sentences,
         speeds=speed.speeds,
@@ -245,3 +245,32 @@ def own_peak_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def measured_lines(measured: CommandTimes) -> Iterator[str]:
+    """The figures of a benchmark."""
+    sizes = "".join(f"{f'batch {size}':>11}" for size in measured.speeds[0].tokens_per_s)
+    yield f"{'':<10}  score  change{sizes}    p50    p95    p99"
+    # The first row has all bits of the weights; `change` is what the others lose in score.
+    first = measured.speeds[0].score
+    for speed in measured.speeds:
+        # Columns as wide as their heads above.
+        rates = "".join(f"{rate:>11,.0f}" for rate in speed.tokens_per_s.values())
+        waits = "".join(f"{wait:>7.2f}" for wait in speed.latency_ms)
+        change = 100 * (speed.score - first)
+        yield f"{speed.precision:<10}{100 * speed.score:>7.2f}{change:>+8.2f}{rates}{waits}"
+    yield ""
+    yield "tokens per second by sentences per batch; milliseconds for a sentence alone"
+    yield f"corpus     {plural(measured.sentences, 'sentence')}, {plural(measured.tokens, 'token')}"
+    yield f"threads    {measured.threads}"
+    if measured.startup_s is not None:
+        # Importing torch takes most of it, and no model can change that. Both are measured, so
+        # that on a busy machine the part may take longer than the whole.
+        yield (
+            f"start-up   {measured.startup_s:.2f} s for one text; importing torch alone takes "
+            f"{measured.torch_s:.2f} s"
+        )
+    yield f"predict    {measured.command_s:.2f} s for the corpus, as a whole command"
+    if measured.peak_mb is not None:
+        yield f"memory     {measured.peak_mb:,.0f} MB at its peak"
+    yield f"model      {measured.model_mb:,.1f} MB on disk"

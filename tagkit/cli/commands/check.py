@@ -19,7 +19,7 @@ from tagkit.cli.program.options import (
     corpus_options,
     load_settings,
 )
-from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
+from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
 from tagkit.corpus.source.source import source_name
@@ -175,7 +175,7 @@ def _what(facts: FileFacts) -> str:
     return "label" if facts.scheme in _NO_TYPES else "span"
 
 
-def _finding_line(finding: Finding) -> str:
+def _finding_line(finding: CorpusFinding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
     if len(finding.lines) == 1:
         return f"{source_name(finding.file)}:{finding.lines[0]}: {with_flags(finding.message)}"

@@ -11,7 +11,6 @@ from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.wording import listed, plural, plural_of, shown_name, visible
 
 if TYPE_CHECKING:  # their modules import torch, or pydantic
-    from tagkit.cli.commands.benchmark import Measured
     from tagkit.config import DataConfig
     from tagkit.features.column_labels import ColumnLabels
     from tagkit.features.unit_reading import UnitReading
@@ -20,35 +19,6 @@ if TYPE_CHECKING:  # their modules import torch, or pydantic
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
 _MAX_TEXT = 1000  # characters of a name in metadata.json
-
-
-def measured_lines(measured: "Measured") -> Iterator[str]:
-    """The figures of a benchmark."""
-    sizes = "".join(f"{f'batch {size}':>11}" for size in measured.speeds[0].tokens_per_s)
-    yield f"{'':<10}  score  change{sizes}    p50    p95    p99"
-    # The first row has all bits of the weights; `change` is what the others lose in score.
-    first = measured.speeds[0].score
-    for speed in measured.speeds:
-        # Columns as wide as their heads above.
-        rates = "".join(f"{rate:>11,.0f}" for rate in speed.tokens_per_s.values())
-        waits = "".join(f"{wait:>7.2f}" for wait in speed.latency_ms)
-        change = 100 * (speed.score - first)
-        yield f"{speed.precision:<10}{100 * speed.score:>7.2f}{change:>+8.2f}{rates}{waits}"
-    yield ""
-    yield "tokens per second by sentences per batch; milliseconds for a sentence alone"
-    yield f"corpus     {plural(measured.sentences, 'sentence')}, {plural(measured.tokens, 'token')}"
-    yield f"threads    {measured.threads}"
-    if measured.startup_s is not None:
-        # Importing torch takes most of it, and no model can change that. Both are measured, so
-        # that on a busy machine the part may take longer than the whole.
-        yield (
-            f"start-up   {measured.startup_s:.2f} s for one text; importing torch alone takes "
-            f"{measured.torch_s:.2f} s"
-        )
-    yield f"predict    {measured.command_s:.2f} s for the corpus, as a whole command"
-    if measured.peak_mb is not None:
-        yield f"memory     {measured.peak_mb:,.0f} MB at its peak"
-    yield f"model      {measured.model_mb:,.1f} MB on disk"
 
 
 def _reading_text(data: "DataConfig") -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.formats.columns.writer import replace_tags
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format, settled
@@ -16,8 +16,8 @@ from tagkit.corpus.records.alignment import overlaps, to_document, to_sentences
 from tagkit.corpus.records.answers import Answer, as_items, column_names, holds_sentences, left_out
 from tagkit.corpus.records.record_checks import RecordFacts, facts_of
 from tagkit.corpus.source.layout import CONLLU, Layout, column_options
-from tagkit.corpus.source.options import Item, Reading, source_of
-from tagkit.corpus.source.pieces import Piece, Writing, naming_file, one_file
+from tagkit.corpus.source.options import Item, ReaderOptions, source_of
+from tagkit.corpus.source.pieces import OutputPiece, Writing, naming_file, one_file
 from tagkit.corpus.source.rereading import several_times
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
@@ -49,7 +49,7 @@ class Job:
     target: Format
     scheme: str | None
     single: bool
-    reading: Reading
+    reading: ReaderOptions
 
 
 def as_sentences(job: Job, items: Iterable[Item], facts: RecordFacts) -> Iterator[Sentence]:
@@ -171,7 +171,7 @@ class Converted:
     name: str
     format: Format
     target: Format
-    pieces: Iterator[Piece]
+    pieces: Iterator[OutputPiece]
     records: int = 0
 
 
@@ -214,7 +214,7 @@ def convert_corpus(
     if found.format is FORMATS["trec"]:
         data = _fine_where_needed(data, target, source.name, note)
     # A corpus is read as complete as its format allows: the target decides what is left out.
-    reading = Reading(data, all_features=True, with_text=True, with_extra=True, note=note)
+    reading = ReaderOptions(data, all_features=True, with_text=True, with_extra=True, note=note)
     job = Job(
         source=source,
         format=found.format,
@@ -271,7 +271,7 @@ def convert_records(
              "have one tag a token")  # fmt: skip
     # A source that is never opened: messages name it.
     source = Source("records", "utf-8")
-    reading = Reading(DataConfig(), all_features=True, with_text=True, note=once(note))
+    reading = ReaderOptions(DataConfig(), all_features=True, with_text=True, note=once(note))
     job = Job(source, like, target, scheme, single, reading)
     converted = Converted(source.name, like, target, iter(()))
     converted.pieces = _pieces_of(job, items, facts_of(items), converted)
@@ -290,7 +290,7 @@ def format_like(records: Sequence[Item | Answer]) -> Format:
     return replace(row, name="the record", is_grid=False)
 
 
-def _pieces(job: Job, converted: Converted) -> Iterator[Piece]:
+def _pieces(job: Job, converted: Converted) -> Iterator[OutputPiece]:
     # Comments, other columns and the spacing of lines survive only where no record is made.
     if job.format.is_grid and job.format is job.target:
         yield from _same_lines(job, converted)
@@ -327,7 +327,7 @@ def _look_for_tags(job: Job, facts: RecordFacts) -> None:
 
 def _pieces_of(
     job: Job, items: Iterable[Item], facts: RecordFacts, converted: Converted
-) -> Iterator[Piece]:
+) -> Iterator[OutputPiece]:
     """The pieces of records, which need not come from a file.
 
     Args:
@@ -370,12 +370,12 @@ def _counted(items: Iterator[Item], converted: Converted) -> Iterator[Item]:
         yield item
 
 
-def _same_lines(job: Job, converted: Converted) -> Iterator[Piece]:
+def _same_lines(job: Job, converted: Converted) -> Iterator[OutputPiece]:
     """Every line as it is, with other tags where another scheme is wanted."""
     # Without another scheme a file needs no tags: its lines are only passed through.
     options = column_options(job.reading.data, with_tags=job.scheme is not None)
 
-    def read(source: Source) -> Iterator[tuple[Block, Layout | None]]:
+    def read(source: Source) -> Iterator[tuple[LineBlock, Layout | None]]:
         reader = ColumnReader(source.name, options)
         return ((block, reader.layout) for block in reader.blocks(source.pieces()))
 
@@ -394,7 +394,7 @@ def _same_lines(job: Job, converted: Converted) -> Iterator[Piece]:
             yield from one_file(block.lines)
 
 
-def _sentences_of(blocks: Iterable[tuple[Block, Layout | None]]) -> Iterator[Sentence]:
+def _sentences_of(blocks: Iterable[tuple[LineBlock, Layout | None]]) -> Iterator[Sentence]:
     return (block.sentence for block, _ in blocks if block.sentence is not None)
 
 

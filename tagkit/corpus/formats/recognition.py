@@ -19,7 +19,7 @@ from tagkit.corpus.formats.json.jsonl_keys import is_record, kind_of_lines, look
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.corpus.formats.tables.csv_rows import are_rows_of_csv, first_row, named_separator
 from tagkit.corpus.formats.tables.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import STDIN, Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED, holds_model
@@ -95,7 +95,7 @@ def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
     return find_format(source, named, raw=raw).format
 
 
-def read_items(source: Source, reading: Reading) -> Iterator[Item]:
+def read_items(source: Source, reading: ReaderOptions) -> Iterator[Item]:
     """The records of a file, a folder or standard input, in the format that it is recognised as.
 
     Raises:

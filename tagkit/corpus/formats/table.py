@@ -40,8 +40,8 @@ from tagkit.corpus.formats.tables.delimited import (
     write_csv,
     write_tsv,
 )
-from tagkit.corpus.source.options import Item, Reading, Records
-from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
+from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.wording import Message, Setting, shown_name
@@ -100,8 +100,8 @@ class Format:
     name: str
     about: str
     holds: Holds
-    read: Callable[[Source, Reading], Records | Iterator[Item]] | None
-    write: Callable[[Iterable[Any], Writing], Iterator[Piece]]
+    read: Callable[[Source, ReaderOptions], ReadRecords | Iterator[Item]] | None
+    write: Callable[[Iterable[Any], Writing], Iterator[OutputPiece]]
     endings: tuple[str, ...] = ()
     look: Look | None = None
     many_files: bool = False
@@ -116,7 +116,7 @@ class Format:
     holds_class: Callable[[str], bool] | None = None
     options: tuple[str, ...] = ()
 
-    def records(self, source: Source, reading: Reading) -> Records:
+    def records(self, source: Source, reading: ReaderOptions) -> ReadRecords:
         """The records of a source that is in this format.
 
         Raises:
@@ -125,7 +125,7 @@ class Format:
         """
         assert self.read is not None  # `FORMATS` has only such rows
         found = self.read(source, settled(reading, self))
-        return found if isinstance(found, Records) else Records(found)
+        return found if isinstance(found, ReadRecords) else ReadRecords(found)
 
 
 # All three are distinguished by their keys (`jsonl_keys.kind_of`), so they share the endings.
@@ -188,7 +188,7 @@ def targets() -> dict[str, Format]:
     return {**FORMATS, _PAGE.name: _PAGE}
 
 
-def settled(reading: Reading, format: Format) -> Reading:
+def settled(reading: ReaderOptions, format: Format) -> ReaderOptions:
     """The reading with the format that was recognised in place of "auto"."""
     return replace(reading, data=reading.data.model_copy(update={"format": format.name}))
 

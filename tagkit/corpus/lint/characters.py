@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
-from tagkit.corpus.lint.findings import Finding, Search
+from tagkit.corpus.lint.findings import CorpusFinding, Search
 from tagkit.text.records import Sentence
 from tagkit.wording import plural, quoted
 
@@ -31,7 +31,7 @@ def check_characters(read: ReadFile) -> Search:
                 lines.setdefault((char, what), []).append(line)
                 example.setdefault((char, what), text)
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         # The commonest first: one wrong encoding produces hundreds of kinds, of which ten tell
         # enough.
         ordered = sorted(lines, key=lambda place: -len(lines[place]))
@@ -39,11 +39,15 @@ def check_characters(read: ReadFile) -> Search:
             found = lines[char, what]
             message = f"U+{ord(char):04X} ({_name(char)}) in {plural(len(found), what)} such as "
             message += quoted(example[char, what], 40)
-            yield Finding("warning", "odd-character", read.path, message, len(found), tuple(found))
+            yield CorpusFinding(
+                "warning", "odd-character", read.path, message, len(found), tuple(found)
+            )
         if rest := ordered[_MOST_KINDS:]:
             numbers = tuple(sorted(line for place in rest for line in lines[place]))
             message = f"{plural(len({char for char, _ in rest}), 'more odd character')}"
-            yield Finding("warning", "odd-character", read.path, message, len(numbers), numbers)
+            yield CorpusFinding(
+                "warning", "odd-character", read.path, message, len(numbers), numbers
+            )
 
     return Search(findings, see if odd_in else None)
 
@@ -100,7 +104,7 @@ def check_twice_encoded(read: ReadFile) -> Search:
     def see(sentence: Sentence) -> None:
         lines.extend(line for _, text, line in _texts(sentence) if text in meant)
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if meant:
             first = min(meant)
             message = (
@@ -108,7 +112,9 @@ def check_twice_encoded(read: ReadFile) -> Search:
                 f"{quoted(meant[first], 40)} if its bytes are read as UTF-8: the text was decoded "
                 "wrongly, here or before"
             )
-            yield Finding("warning", "twice-encoded", read.path, message, len(lines), tuple(lines))
+            yield CorpusFinding(
+                "warning", "twice-encoded", read.path, message, len(lines), tuple(lines)
+            )
 
     return Search(findings, see if meant else None)
 
@@ -138,9 +144,9 @@ def check_composed(read: ReadFile) -> Search:
                 if word in odd:
                     lines.append(line_of(sentence, place))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if odd:
-            yield Finding(
+            yield CorpusFinding(
                 "note",
                 "not-NFC",
                 read.path,
@@ -168,9 +174,9 @@ def check_lengths(read: ReadFile) -> Search:
         if len(sentence) > limit:
             lines.append(line_of(sentence, 0))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if is_odd:
-            yield Finding(
+            yield CorpusFinding(
                 "warning",
                 "long-sentence",
                 read.path,

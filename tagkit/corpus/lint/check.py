@@ -16,7 +16,7 @@ from tagkit.corpus.lint.characters import (
     check_twice_encoded,
 )
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
-from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Search, Severity
+from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts, Search, Severity
 from tagkit.corpus.lint.labels import (
     check_joined,
     check_labels,
@@ -144,7 +144,7 @@ def _of_further_columns(reads: Sequence[ReadFile], data: DataConfig) -> Iterator
 def _of_column(search: Search, place: int, name: Column, columns: int) -> Search:
     """The search of the tags of a further column."""
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         for each in search.findings():
             yield replace(each, message=Message(f"column {name}: ", each.message))
 
@@ -182,12 +182,12 @@ def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Search
             yield _found(check_encoding(read.path, data.encoding, read.facts))
 
 
-def _found(findings: Iterable[Finding]) -> Search:
+def _found(findings: Iterable[CorpusFinding]) -> Search:
     """The search for what has been found already."""
     return Search(lambda: findings)
 
 
-def _of_reading(read: ReadFile) -> Iterator[Finding]:
+def _of_reading(read: ReadFile) -> Iterator[CorpusFinding]:
     """What could not be read, and notes of the reader."""
     for error in read.errors:
         yield _unreadable(read.path, error)
@@ -196,18 +196,20 @@ def _of_reading(read: ReadFile) -> Iterator[Finding]:
         if read.may_be_pairs and not read.counts.number:
             pairs = Setting("data.format", TEXT)
             said = "its lines may be pairs of a prefix and a continuation, of a language model: "
-            yield Finding("note", "pairs", read.path, Message(said, pairs, " reads them as such"))
+            yield CorpusFinding(
+                "note", "pairs", read.path, Message(said, pairs, " reads them as such")
+            )
     elif not read.counts.number and not read.errors:
-        yield Finding("error", "empty", read.path, "holds no sentence")
+        yield CorpusFinding("error", "empty", read.path, "holds no sentence")
     for note in dict.fromkeys(read.notes):  # each once, as readers repeat themselves
         yield _of_reader(read.path, note)
 
 
-def _without_labels(read: ReadFile, *, is_asked: bool) -> Finding:
+def _without_labels(read: ReadFile, *, is_asked: bool) -> CorpusFinding:
     """A corpus of no labels: an error, unless it was named as plain text, as that is."""
     holds = "holds no tags, spans or classes, without which only a language model can be trained"
     if is_asked:
-        return Finding("note", "no-labels", read.path, holds)
+        return CorpusFinding("note", "no-labels", read.path, holds)
     message = Message(
         f"{holds}: it is read as {read.format.name} (",
         Setting("data.format", TEXT),
@@ -215,25 +217,25 @@ def _without_labels(read: ReadFile, *, is_asked: bool) -> Finding:
         Setting("data.format"),
         " chooses another format)",
     )
-    return Finding("error", "no-labels", read.path, message)
+    return CorpusFinding("error", "no-labels", read.path, message)
 
 
-def _of_reader(path: str, note: str) -> Finding:
+def _of_reader(path: str, note: str) -> CorpusFinding:
     """A note as a finding, whose file and line stand apart from its message."""
     line = re.match(re.escape(path) + r":(\d+): ", note)
     if line is None:
-        return Finding("note", "reader", path, note.removeprefix(f"{path}: "))
-    return Finding("note", "reader", path, note.removeprefix(line[0]), 1, (int(line[1]),))
+        return CorpusFinding("note", "reader", path, note.removeprefix(f"{path}: "))
+    return CorpusFinding("note", "reader", path, note.removeprefix(line[0]), 1, (int(line[1]),))
 
 
-def _unreadable(path: str, error: TagkitError) -> Finding:
+def _unreadable(path: str, error: TagkitError) -> CorpusFinding:
     """An error as a finding, whose file and line stand apart from its message."""
     line = line_number(error)
     name = source_name(path)
     source = error.source if isinstance(error, FormatError) else name
     message = str(error).removeprefix(f"{source}:{line}: ").removeprefix(f"{source}: ")
     file = path if source == name else source  # in a folder, one of its files
-    return Finding("error", "unreadable", file, message, 1, (line,) if line else ())
+    return CorpusFinding("error", "unreadable", file, message, 1, (line,) if line else ())
 
 
 def _of_several(reads: Sequence[ReadFile]) -> Iterator[_Numbered]:
@@ -249,14 +251,14 @@ def _of_several(reads: Sequence[ReadFile]) -> Iterator[_Numbered]:
         yield place, check_overlap(one, other, is_train=first == 0)
 
 
-def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
+def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[CorpusFinding]:
     if None in (train.scheme, other.scheme) or train.scheme == other.scheme:
         return
     # Training converts one span scheme to another. Plain labels, classes and spans are different
     # tasks, and such files do not belong together.
     severity: Severity = "note" if train.has_spans and other.has_spans else "error"
     message = f"it holds {_held(other)}, and {train.path} holds {_held(train)}"
-    yield Finding(severity, "other-scheme", other.path, message)
+    yield CorpusFinding(severity, "other-scheme", other.path, message)
 
 
 def _held(read: ReadFile) -> str:
@@ -297,11 +299,11 @@ def check_counted(read: ReadFile) -> Search:
         if len(first) < LOOKED_AT:
             first.append(sentence)
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if are_counted(first):
             said = "the words are numbers that count up in each sentence. Name the column of its "
             message = Message(f"{said}words: ", Setting("data.token_column", "1"), " for one")
-            yield Finding("error", "counted-words", read.path, message)
+            yield CorpusFinding("error", "counted-words", read.path, message)
 
     # A word with a letter is enough for most files.
     may_be = read.format.is_grid and not any(map(str.isalpha, read.counts.words))

@@ -11,19 +11,19 @@ from tagkit.config import DataConfig
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.line_ends import LineEnds
-from tagkit.corpus.lint.sentence_counts import ColumnCounts, SentenceCounts, count
+from tagkit.corpus.lint.sentence_counts import ColumnCounts, FileCounts, count
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.decoding import ByteFacts
 from tagkit.corpus.source.layout import NO_TAGS
-from tagkit.corpus.source.options import Reading, silent, source_of
+from tagkit.corpus.source.options import ReaderOptions, silent, source_of
 from tagkit.corpus.source.rereading import several_times
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.pairs import pair_problem
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Judgement, Step, judge
-from tagkit.text.schemes import OUTSIDE, PLAIN, Stretch, begun_span, has_spans, stretches
+from tagkit.text.schemes import OUTSIDE, PLAIN, SpanTuple, begun_span, has_spans, span_tuples
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 
 # Shown for a file that could not be opened, or whose format could not be recognised: column files
@@ -62,7 +62,7 @@ class ReadFile:
     path: str
     format: Format
     sentences: Iterable[Sentence]
-    counts: SentenceCounts
+    counts: FileCounts
     column: ColumnCounts
     errors: tuple[TagkitError, ...] = ()
     notes: tuple[str, ...] = ()
@@ -123,12 +123,12 @@ class ReadFile:
                 labels[label] += times
         return labels
 
-    def spans_of(self, sentence: Sentence) -> list[Stretch]:
+    def spans_of(self, sentence: Sentence) -> list[SpanTuple]:
         """The spans of one of its sentences; none of plain labels."""
         if self.judged is None or not self.has_spans or not sentence.tags:
             return []
         # An odd tag would be read as a span of its own, of a type that nobody meant.
-        return stretches(
+        return span_tuples(
             self.judged.without_odd(sentence.tags) if self.judged.odd else sentence.tags
         )
 
@@ -237,7 +237,7 @@ class _Reader:
             # Before the first line is taken, so that none is missed.
             if self.format.is_grid:  # the lines of other formats are not shown one by one
                 source.watch(self.line_ends.see)
-        reading = Reading(
+        reading = ReaderOptions(
             self.data,
             require_keys=True,
             digests=source.digests,
@@ -254,7 +254,7 @@ class _Reader:
                 raise
 
 
-def _sentences(source: Source, format: Format, reading: Reading) -> Iterator[Sentence]:
+def _sentences(source: Source, format: Format, reading: ReaderOptions) -> Iterator[Sentence]:
     over_ends = SpansOverEnds()
     for item in format.records(source, reading).items:
         # Of several files in a folder a line's number alone says nothing.

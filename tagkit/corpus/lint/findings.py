@@ -13,7 +13,7 @@ _SHOWN_LINES = 5  # numbers of lines that a message names
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CorpusFinding:
     """One kind of problem in one file, with all lines that have it.
 
     Attributes:
@@ -44,7 +44,7 @@ class Search:
             all, or that there is nothing to find.
     """
 
-    findings: Callable[[], Iterable[Finding]]
+    findings: Callable[[], Iterable[CorpusFinding]]
     see: Callable[[Sentence], None] | None = None
 
 
@@ -85,7 +85,7 @@ class CheckReport:
     """
 
     files: tuple[FileFacts, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CorpusFinding, ...]
 
     @property
     def errors(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from tagkit.corpus.formats.columns.conllu import KEY
 from tagkit.corpus.formats.tables.text_columns import is_noted
 from tagkit.corpus.lint.file_contents import ReadFile, classes_of, line_of
-from tagkit.corpus.lint.findings import Finding, Search, Severity
+from tagkit.corpus.lint.findings import CorpusFinding, Search, Severity
 from tagkit.corpus.lint.spelling import corrections, variants
 from tagkit.corpus.source.layout import CONLLU
 from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
@@ -26,12 +26,12 @@ def check_labels(read: ReadFile, is_train: bool) -> Search:
     """What is odd about a file's labels, each by itself."""
     counts = read.labels
     pairs = variants(counts, plain=read.has_tags and not read.has_spans)
-    lines = _Lines(read, {other for _, other in pairs})
+    lines = _LabelLines(read, {other for _, other in pairs})
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         yield from _too_few_or_many(read, counts, is_train)
         for one, other in pairs:
-            yield Finding(
+            yield CorpusFinding(
                 "warning",
                 "label-spelling",
                 read.path,
@@ -46,7 +46,7 @@ def check_labels(read: ReadFile, is_train: bool) -> Search:
     return Search(findings, lines.see if pairs else None)
 
 
-class _Lines:
+class _LabelLines:
     """The lines of some labels of a file."""
 
     def __init__(self, read: ReadFile, wanted: Set[str]) -> None:
@@ -67,14 +67,14 @@ class _Lines:
         return tuple(sorted(line for lines in self.found.values() for line in lines))
 
 
-def _few_examples(read: ReadFile, counts: Counter[str]) -> Iterator[Finding]:
+def _few_examples(read: ReadFile, counts: Counter[str]) -> Iterator[CorpusFinding]:
     rare = sorted(
         # One that is perhaps the name of a column needs no examples.
         (x for x in counts if counts[x] < _FEW and not is_noted(x, read.notes)),
         key=counts.__getitem__,
     )
     if rare:
-        yield Finding(
+        yield CorpusFinding(
             "note",
             "few-examples",
             read.path,
@@ -86,39 +86,45 @@ def _few_examples(read: ReadFile, counts: Counter[str]) -> Iterator[Finding]:
 def check_joined(read: ReadFile) -> Search:
     """Classes that are several ones in one cell, with their lines."""
     joined = joined_classes(read.column.classes)
-    lines = _Lines(read, {*joined})
+    lines = _LabelLines(read, {*joined})
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if joined:
             numbers = lines.all()
             message = f"{joined_problem(joined)}. {JOINED_REMEDY}"
-            yield Finding("warning", "joined-classes", read.path, message, len(numbers), numbers)
+            yield CorpusFinding(
+                "warning", "joined-classes", read.path, message, len(numbers), numbers
+            )
 
     return Search(findings, lines.see_classes if joined else None)
 
 
-def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> Iterator[Finding]:
+def _too_few_or_many(
+    read: ReadFile, counts: Counter[str], is_train: bool
+) -> Iterator[CorpusFinding]:
     """Files from which nothing can be learnt."""
     if read.refusal is not None:  # what follows there may be all that is missing
         return
     severity: Severity = "error" if is_train else "warning"
     if read.only_outside():
         message = "every tag is O: there is nothing to learn or to score"
-        yield Finding(severity, "only-O", read.path, message)
+        yield CorpusFinding(severity, "only-O", read.path, message)
     elif len(counts) == 1 and not read.has_spans:
         (label,) = counts
         message = f"{quoted(label)} is the only label"
         if label == "_" and read.format.name == CONLLU:  # the sign of an empty cell
             column = Setting("data.tag_column", f"MISC.{KEY}")
             message = Message(f"{message}. Name the column of the tags, for example with ", column)
-        yield Finding(severity, "one-label", read.path, message)
+        yield CorpusFinding(severity, "one-label", read.path, message)
     elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
         message = (
             f"{len(counts):,} distinct labels of {counts.total():,} examples: are they those of a "
             "column that holds no labels?"
         )
         is_useless = len(counts) == counts.total()  # ids, or texts themselves
-        yield Finding(severity if is_useless else "warning", "many-labels", read.path, message)
+        yield CorpusFinding(
+            severity if is_useless else "warning", "many-labels", read.path, message
+        )
 
 
 def check_unknown_labels(train: ReadFile, other: ReadFile) -> Iterator[Search]:
@@ -134,11 +140,11 @@ def _unknown(
 ) -> Search:
     # Where train has no labels at all, that is an error of its own.
     counts = Counter({label: ours[label] for label in ours if known and label not in known})
-    lines = _Lines(other, counts.keys())
+    lines = _LabelLines(other, counts.keys())
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if counts:
-            yield Finding(
+            yield CorpusFinding(
                 "warning",
                 f"unknown-{what}",
                 other.path,
@@ -222,7 +228,7 @@ def _odd_tags(read: ReadFile, judged: Judgement) -> Search:
             if tag in judged.odd:
                 lines.setdefault(tag, []).append(line_of(sentence, place))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         known = corrections(judged.odd, read.column.tags, 1)
         expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
         if judged.is_named:
@@ -230,7 +236,7 @@ def _odd_tags(read: ReadFile, judged: Judgement) -> Search:
         # The most frequent first: a wrong separator (B_PER) makes many of one kind.
         for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
             guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
-            yield Finding(
+            yield CorpusFinding(
                 "error",
                 "tag-of-no-scheme",
                 read.path,
@@ -252,11 +258,11 @@ def _illegal_steps(read: ReadFile, judged: Judgement, forbidden: Set[Step]) -> S
                 last = min(place, len(sentence) - 1)
                 lines.setdefault(step, []).append(line_of(sentence, last))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         scheme = DISPLAY[judged.scheme]
         ordered = sorted(lines.items(), key=lambda pair: -len(pair[1]))
         for (before, after), found in ordered[:_MOST_KINDS]:
-            yield Finding(
+            yield CorpusFinding(
                 "error",
                 "illegal-transition",
                 read.path,
@@ -267,7 +273,7 @@ def _illegal_steps(read: ReadFile, judged: Judgement, forbidden: Set[Step]) -> S
             )
         if rest := ordered[_MOST_KINDS:]:
             numbers = sorted(line for _, found in rest for line in found)
-            yield Finding(
+            yield CorpusFinding(
                 "error",
                 "illegal-transition",
                 read.path,
@@ -295,14 +301,14 @@ def _mixed_schemes(read: ReadFile, judged: Judgement, forbidden: Set[Step]) -> S
             if other != judged.scheme and not any(judged.forbids(step, other) for step in steps):
                 lines.setdefault(other, []).append(line_of(sentence, 0))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         if not lines:
             return
         other, found = max(lines.items(), key=lambda pair: len(pair[1]))
         # Half of the broken sentences or more: then it is no matter of single mistakes, but two
         # corpora in different schemes were put together.
         if len(found) > 1 and 2 * len(found) > bad:
-            yield Finding(
+            yield CorpusFinding(
                 "error",
                 "mixed-schemes",
                 read.path,

@@ -6,7 +6,7 @@ becomes a part of the tag (`O\r`), a byte order mark a part of the first word.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tagkit.corpus.lint.findings import Finding, Severity
+from tagkit.corpus.lint.findings import CorpusFinding, Severity
 from tagkit.corpus.source.decoding import ByteFacts
 from tagkit.corpus.source.layout import BLANK
 from tagkit.wording import plural
@@ -49,25 +49,25 @@ class LineEnds:
         self.last += len(lines)
 
 
-def check_lines(path: str, seen: LineEnds, facts: ByteFacts) -> Iterator[Finding]:
+def check_lines(path: str, seen: LineEnds, facts: ByteFacts) -> Iterator[CorpusFinding]:
     """Line ends, blanks and the byte order mark of a column file that has been read to its end."""
     if facts.has_mark:
         message = "begins with a byte order mark"
-        yield Finding("note", "byte-order-mark", path, message, 1, (1,))
+        yield CorpusFinding("note", "byte-order-mark", path, message, 1, (1,))
     for kind, severity, what, _ in _ODD:
         found = seen.odd.get(kind, [])
         if kind == "crlf" and not facts.ends_last_line:  # its carriage return stands alone
             found = [number for number in found if number != seen.last]
         if found:
             message = f"{plural(len(found), 'line')} {what}"
-            yield Finding(severity, kind, path, message, len(found), tuple(found))
+            yield CorpusFinding(severity, kind, path, message, len(found), tuple(found))
     if not facts.ends_last_line:
         message = "the last line has no line end"
-        yield Finding("note", "last-line", path, message, 1, (seen.last,))
+        yield CorpusFinding("note", "last-line", path, message, 1, (seen.last,))
 
 
-def check_encoding(path: str, encoding: str, facts: ByteFacts) -> Iterator[Finding]:
+def check_encoding(path: str, encoding: str, facts: ByteFacts) -> Iterator[CorpusFinding]:
     """Whether a file that is read in another encoding is UTF-8, which hardly happens by chance."""
     if facts.is_other_utf_8:
         message = f"it is read in {encoding}, and all of it is UTF-8 too: is that its encoding?"
-        yield Finding("warning", "encoding", path, message)
+        yield CorpusFinding("warning", "encoding", path, message)

@@ -17,7 +17,7 @@ from typing import Any
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.filling import ColumnValues, filled
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.formats.folders.file_sets import files_of
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.lint.spelling import corrections, variants
@@ -198,7 +198,7 @@ class _Repair:
         """Whether a mark is left for the repair of lines, which reports it."""
         return bool(self.blocks) and self.blocks[0].lines[0].startswith(BYTE_ORDER_MARK)
 
-    def _with_tags(self, block: Block, sentence: Sentence, layout: Layout) -> Block:
+    def _with_tags(self, block: LineBlock, sentence: Sentence, layout: Layout) -> LineBlock:
         changed = []
         for column in self.columns:
             old = column.tags_of(sentence)
@@ -224,7 +224,7 @@ class _Repair:
             return block
         return replace(block, lines=tuple(filled(block, layout.tabs, changed)))
 
-    def _clean(self, block: Block, unread: set[int]) -> Iterator[str]:
+    def _clean(self, block: LineBlock, unread: set[int]) -> Iterator[str]:
         for number, line in enumerate(block.lines, block.first_line):
             if number == 1 and line.startswith(BYTE_ORDER_MARK):  # one more than the decoder drops
                 line = line.lstrip(BYTE_ORDER_MARK)
@@ -274,7 +274,7 @@ def _tags_of(sentence: Sentence, place: int | None) -> tuple[str, ...]:
 
 
 def _tag_columns(
-    layout: Layout | None, blocks: Sequence[Block], data: DataConfig
+    layout: Layout | None, blocks: Sequence[LineBlock], data: DataConfig
 ) -> list[_TagColumn]:
     """The columns that are repaired: all of those that the configuration names, if they have tags.
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Set
 from dataclasses import dataclass, field
 
 from tagkit.corpus.lint.file_contents import ReadFile, Surfaces, Words, line_of
-from tagkit.corpus.lint.findings import Finding, Search
+from tagkit.corpus.lint.findings import CorpusFinding, Search
 from tagkit.corpus.lint.sentence_counts import digest
 from tagkit.corpus.splits.repetition import LONG, is_long
 from tagkit.text.records import Sentence
@@ -44,13 +44,13 @@ def check_duplicates(read: ReadFile) -> Search:
     return Search(lambda: _duplicates(read, again.values()), see if repeated else None)
 
 
-def _duplicates(read: ReadFile, again: Collection[_Places]) -> Iterator[Finding]:
+def _duplicates(read: ReadFile, again: Collection[_Places]) -> Iterator[CorpusFinding]:
     for long, what in _LENGTHS.items():
         lines = sorted(line for found in again if found.is_long == long for line in found.lines[1:])
         if lines:
             # Short ones ("Thank you.") repeat in every corpus.
             many = long and len(lines) > _MANY * read.counts.number
-            yield Finding(
+            yield CorpusFinding(
                 "warning" if many else "note",
                 "duplicate",
                 read.path,
@@ -61,7 +61,7 @@ def _duplicates(read: ReadFile, again: Collection[_Places]) -> Iterator[Finding]
     other = [found.lines for found in again if len(found.labels) > 1]
     if other:
         lines = sorted(line for found in other for line in found)
-        yield Finding(
+        yield CorpusFinding(
             "warning",
             "contradiction",
             read.path,
@@ -86,7 +86,7 @@ def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Search:
         if digest(sentence) in shared:
             lines[is_long(sentence.words)].append(line_of(sentence, 0))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         for long, what in _LENGTHS.items():
             found = lines[long]
             if not found:
@@ -94,7 +94,7 @@ def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Search:
             of_length = (n for size, n in other.counts.lengths.items() if (size >= LONG) == long)
             share = len(found) / sum(of_length)
             many = is_train and long and share > _SHARED
-            yield Finding(
+            yield CorpusFinding(
                 "warning" if many else "note",
                 "overlap",
                 other.path,
@@ -111,12 +111,12 @@ def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Search:
 def check_entities(train: ReadFile, other: ReadFile) -> Search:
     """How many entities of a file are in the training file; `check_surfaces` has found both."""
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         # Distinct ones: a name that comes a hundred times would hide how many are new.
         entities = other.surfaces.keys() if other.has_spans else ()
         if entities:
             seen = sum(each in train.surfaces for each in entities) if train.has_spans else 0
-            yield Finding(
+            yield CorpusFinding(
                 "note",
                 "entity-overlap",
                 other.path,
@@ -139,7 +139,7 @@ def check_surfaces(read: ReadFile) -> Search:
     def see_tags(sentence: Sentence) -> None:
         surfaces.update(zip(sentence.words, sentence.tags or (), strict=False))
 
-    def findings() -> Iterator[Finding]:
+    def findings() -> Iterator[CorpusFinding]:
         labels = Counter([words for words, _ in surfaces])
         several = {words for words, number in labels.items() if number > 1}
         if not several:
@@ -148,7 +148,7 @@ def check_surfaces(read: ReadFile) -> Search:
         message += f"{'entities' if read.has_spans else 'words'} occur with several labels"
         if read.has_spans:  # among parts of speech that is nothing odd
             message += f": {_worst(surfaces, several)}"
-        yield Finding("note", "ambiguous-surface", read.path, message, len(several))
+        yield CorpusFinding("note", "ambiguous-surface", read.path, message, len(several))
 
     if not read.has_tags:
         return Search(findings)

@@ -44,7 +44,7 @@ class ColumnCounts:
 
 
 @dataclass(slots=True)
-class SentenceCounts:
+class FileCounts:
     """Counts of all sentences of a file; they grow with what is distinct alone.
 
     Attributes:
@@ -100,7 +100,7 @@ def digest(sentence: Sentence) -> int:
     return hash(sentence.words)
 
 
-def count(sentences: Iterable[Sentence], columns: int, further: Iterable[int]) -> SentenceCounts:
+def count(sentences: Iterable[Sentence], columns: int, further: Iterable[int]) -> FileCounts:
     """Counts of all sentences, which are taken once and not held.
 
     Args:
@@ -108,7 +108,7 @@ def count(sentences: Iterable[Sentence], columns: int, further: Iterable[int]) -
         columns: number of the tag columns that are read, where they are several.
         further: places of those of them that are counted beside the first.
     """
-    counts = SentenceCounts(further={place: ColumnCounts() for place in further})
+    counts = FileCounts(further={place: ColumnCounts() for place in further})
     rest = iter(sentences)
     while batch := list(islice(rest, _BATCH)):
         counts._see(batch, columns)

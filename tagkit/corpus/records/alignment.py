@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_document
 from tagkit.text.schemes import from_spans, to_spans
@@ -52,7 +52,7 @@ class _Fitted:
 
 def to_sentences(
     items: Iterable[Item],
-    reading: Reading,
+    reading: ReaderOptions,
     *,
     numbered: bool = True,
     over_ends: SpansOverEnds | None = None,

@@ -12,7 +12,7 @@ from tagkit.corpus.source.layout import Layout
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection
-from tagkit.text.schemes import OUTSIDE, has_spans, stretches
+from tagkit.text.schemes import OUTSIDE, has_spans, span_tuples
 from tagkit.wording import Message, Setting, listed, plural_of
 
 
@@ -86,7 +86,7 @@ class Split:
         if not has_spans(self.scheme):
             return
         for sentence in self.sentences:
-            for start, end, label in stretches(sentence.tags or ()):
+            for start, end, label in span_tuples(sentence.tags or ()):
                 yield label, sentence.words[start:end]
 
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 from tagkit.storage import digest_of_bytes
 
 
-class _Watched:
+class _WatchedFile:
     """A file each of whose bytes is noted as it is read."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -54,7 +54,7 @@ class Digests:
             path: of the file.
             file: opened, and not read yet.
         """
-        watched = _Watched(file)
+        watched = _WatchedFile(file)
         yield cast(BinaryIO, watched)
         if watched.has_ended:
             self.add(path, watched.hash.hexdigest())

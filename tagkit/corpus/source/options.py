@@ -24,7 +24,7 @@ def source_of(path: str, data: DataConfig, digests: Digests | None = None) -> So
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReaderOptions:
     """Options of the readers of all formats.
 
     Attributes:
@@ -114,7 +114,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class ReadRecords:
     """What a reader returns.
 
     Both come from one pass over the source: a pipe could not be read again for the layout.

@@ -12,7 +12,7 @@ _NO_FILE = "input"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class OutputPiece:
     """A stretch of an output.
 
     Attributes:
@@ -49,7 +49,7 @@ class Writing:
     names: Sequence[str] | None = None
 
 
-def naming_file(pieces: Iterable[Piece], file: Callable[[], str]) -> Iterator[Piece]:
+def naming_file(pieces: Iterable[OutputPiece], file: Callable[[], str]) -> Iterator[OutputPiece]:
     """The same pieces; errors of sentences, which do not know their file, name that of `file`.
 
     Raises:
@@ -63,10 +63,10 @@ def naming_file(pieces: Iterable[Piece], file: Callable[[], str]) -> Iterator[Pi
         raise FormatError(file(), error.line, error.problem) from None
 
 
-def one_file(lines: Iterable[str]) -> Iterator[Piece]:
+def one_file(lines: Iterable[str]) -> Iterator[OutputPiece]:
     """Lines, without their ends, as pieces of an output that is one file."""
     # A generator: a corpus is written as it is read, and need not fit in memory twice.
-    return (Piece("", f"{line}\n") for line in lines)
+    return (OutputPiece("", f"{line}\n") for line in lines)
 
 
 def cannot_hold(item: Sentence | Document, format: str, what: str) -> FormatError:

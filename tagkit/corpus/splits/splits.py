@@ -15,7 +15,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.layout import NO_TAGS, Layout, refuse_answers
-from tagkit.corpus.source.options import Item, Reading, source_of
+from tagkit.corpus.source.options import Item, ReaderOptions, source_of
 from tagkit.corpus.source.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.source.source import Source, source_name
 from tagkit.corpus.splits.class_counts import check_classes, check_variety, several_classes
@@ -206,7 +206,7 @@ def read_split(
     if format.is_grid:
         _refuse_one_line(source)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
-    reading = Reading(
+    reading = ReaderOptions(
         data,
         with_tags=kinds.tags or kinds.classes,
         require_keys=kinds.tags,
@@ -271,7 +271,7 @@ def split_of_records(
         DataError: there are none, their spans do not fit tokens, or they lack such labels.
     """
     notes: list[str] = []
-    reading = Reading(
+    reading = ReaderOptions(
         data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
     )
     sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))

@@ -28,11 +28,11 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.aligned import Aligned, overlap, overlapping
 from tagkit.evaluation.scores.calibration import Calibration, calibration
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.significance import interval
 from tagkit.text.json_text import Record, plain
-from tagkit.text.schemes import Stretch, has_spans, stretches
+from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
 from tagkit.wording import Message, Setting
 
 # Strict, exact, partial and type scores of spans: the four of SemEval-2013, task 9.1.
@@ -57,7 +57,9 @@ from tagkit.wording import Message, Setting
 
 
 MEASURES = ("strict", "exact", "partial", "ent_type")
-Pair = tuple[Stretch | None, Stretch | None]  # gold and predicted; None where one has no partner
+Pair = tuple[
+    SpanTuple | None, SpanTuple | None
+]  # gold and predicted; None where one has no partner
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def match(sentences: Iterable[Aligned]) -> Matches:
     return Matches(_scores(total), {label: _scores(each) for label, each in types.items()})
 
 
-def pairs(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> list[Pair]:
+def pairs(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> list[Pair]:
     """Which gold span is paired with which predicted one, each span once, in order of the text."""
     shared = [
         # Largest first: same boundaries, then most tokens in common, then the first in the text.
@@ -128,8 +130,8 @@ def pairs(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> list[Pair]:
         for i, j in overlapping(gold, predicted)
     ]
     shared.sort(key=lambda each: each[0], reverse=True)  # stable
-    partner: dict[Stretch, Stretch] = {}
-    taken: set[Stretch] = set()
+    partner: dict[SpanTuple, SpanTuple] = {}
+    taken: set[SpanTuple] = set()
     for _, ours, theirs in shared:
         if ours not in partner and theirs not in taken:
             partner[ours] = theirs
@@ -150,7 +152,7 @@ _OUTCOMES = {
 }
 
 
-def _kind(gold: Stretch | None, predicted: Stretch | None) -> str:
+def _kind(gold: SpanTuple | None, predicted: SpanTuple | None) -> str:
     """The kind of a pair."""
     if predicted is None:
         return "missed"
@@ -405,7 +407,7 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
         )
 
 
-def _judged(report: Report) -> dict[str, Judged]:
+def _judged(report: Report) -> dict[str, Outcomes]:
     """The predictions with their probabilities, by the names of parts or of columns."""
     if isinstance(report, ColumnsReport):
         return {**report.judged}
@@ -445,5 +447,5 @@ def _slices(
 def _seen(train: Split) -> SeenSpans:
     seen = SeenSpans()
     for sentence in train.sentences:
-        seen.add(sentence.words, stretches(sentence.tags or ()))
+        seen.add(sentence.words, span_tuples(sentence.tags or ()))
     return seen

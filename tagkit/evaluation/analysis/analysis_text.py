@@ -15,7 +15,7 @@ from tagkit.evaluation.reports.text_table import (
     table,
 )
 from tagkit.evaluation.scores.significance import Interval
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 from tagkit.wording import cells, padded, plural, shortened, shown_name, visible
 
 _ROWS = 10  # of a table that could have one for each type
@@ -136,7 +136,7 @@ def _example_lines(example: Example, name: str, room: int) -> Iterator[str]:
         yield f"    {side:<{left - 6}}  {shortened(text, max(20, room - left))}"
 
 
-def marked(words: Sequence[str], spans: Sequence[Stretch], window: tuple[int, int]) -> str:
+def marked(words: Sequence[str], spans: Sequence[SpanTuple], window: tuple[int, int]) -> str:
     """The words of a window, the spans in brackets behind their label."""
     starts = {start: label for start, _, label in spans}
     ends = {end - 1 for _, end, _ in spans}

@@ -18,13 +18,13 @@ from tagkit.evaluation.scores.aligned import Aligned, align
 from tagkit.evaluation.scores.metrics import Comparison, Kind
 from tagkit.evaluation.scores.significance import SentenceCounts
 from tagkit.evaluation.scores.spans import well_formed_spans
-from tagkit.text.schemes import DISPLAY, Stretch, stretches
+from tagkit.text.schemes import DISPLAY, SpanTuple, span_tuples
 from tagkit.wording import Message, Setting
 
 # Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose
 # last part is the label.
 Decisions = Sequence[tuple[tuple[Any, ...], ...]]
-SpansOf = Callable[[Sequence[str]], list[Stretch]]
+SpansOf = Callable[[Sequence[str]], list[SpanTuple]]
 NO_ANALYSES = (
     "this is a language model, which predicts no labels: there are no analyses, comparisons or "
     "pages of its scores"
@@ -57,7 +57,7 @@ def aligned_sentences(report: TagReport) -> list[Aligned]:
         DataError: the report has no words, as it was counted while files were read.
     """
     comparison = _kept(report.comparison)
-    spans_of: SpansOf = stretches
+    spans_of: SpansOf = span_tuples
     if report.mode == STRICT:
         spans_of = partial(well_formed_spans, scheme=_SCHEMES[report.scheme])
     labels = comparison.table.types
@@ -161,5 +161,5 @@ def _kept(comparison: Comparison) -> Comparison:
     return comparison
 
 
-def _named(tags: Sequence[str], spans_of: SpansOf, bare: str) -> list[Stretch]:
+def _named(tags: Sequence[str], spans_of: SpansOf, bare: str) -> list[SpanTuple]:
     return [(start, end, label or bare) for start, end, label in spans_of(tags)]

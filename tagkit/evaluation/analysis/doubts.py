@@ -27,7 +27,7 @@ from tagkit.evaluation.analysis.analysis_text import marked
 from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.limits import EPSILON
 from tagkit.text.json_text import Record, plain
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 from tagkit.wording import cells, clipped, plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]
@@ -51,8 +51,8 @@ class Contradiction:
     what: What
     sentence: int
     repeat: int
-    gold: tuple[Stretch, ...]
-    predicted: tuple[Stretch, ...]
+    gold: tuple[SpanTuple, ...]
+    predicted: tuple[SpanTuple, ...]
     gold_probability: float
     predicted_probability: float
 
@@ -89,8 +89,8 @@ class Doubt(Record):
     what: What
     line: int
     sentence: int
-    gold: tuple[Stretch, ...]
-    predicted: tuple[Stretch, ...]
+    gold: tuple[SpanTuple, ...]
+    predicted: tuple[SpanTuple, ...]
     gold_probability: float
     predicted_probability: float
     contradicted: int
@@ -149,8 +149,8 @@ class Audit(Record):
 
 
 def differences(
-    gold: Sequence[Stretch], predicted: Sequence[Stretch]
-) -> Iterator[tuple[tuple[Stretch, ...], tuple[Stretch, ...]]]:
+    gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]
+) -> Iterator[tuple[tuple[SpanTuple, ...], tuple[SpanTuple, ...]]]:
     """Gold and predicted labels of each place where they differ, in order.
 
     Labels that share a word are of one place, and so are those that share one with another of it.
@@ -227,7 +227,7 @@ def _doubt(
     )
 
 
-def _predicted(of_model: Sequence[Contradiction], gold: set[Stretch]) -> tuple[Stretch, ...]:
+def _predicted(of_model: Sequence[Contradiction], gold: set[SpanTuple]) -> tuple[SpanTuple, ...]:
     """What a model predicts at a place: gold labels of it that it does not contradict are right."""
     contradicted = {label for each in of_model for label in each.gold}
     said = {label for each in of_model for label in each.predicted}

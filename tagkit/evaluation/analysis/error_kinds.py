@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from tagkit.evaluation.scores.aligned import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 KINDS = ("boundary", "type", "boundary and type", "missed", "spurious", "split", "merged")
 NOTHING = "-"  # in the confusion of types: no span
@@ -36,8 +36,8 @@ class Error(Record):
     """
 
     kind: str
-    gold: tuple[Stretch, ...]
-    predicted: tuple[Stretch, ...]
+    gold: tuple[SpanTuple, ...]
+    predicted: tuple[SpanTuple, ...]
     sentence: int
 
 
@@ -53,8 +53,8 @@ class Example(Record):
         sentence: number of the sentence, from 0.
     """
 
-    gold: tuple[Stretch, ...]
-    predicted: tuple[Stretch, ...]
+    gold: tuple[SpanTuple, ...]
+    predicted: tuple[SpanTuple, ...]
     words: tuple[str, ...]
     line: int
     sentence: int
@@ -111,7 +111,7 @@ def find_errors(sentence: Aligned, number: int = 0) -> Iterator[Error]:
         yield Error(_kind(ours, theirs), tuple(ours), tuple(theirs), number)
 
 
-Side = list[Stretch]
+Side = list[SpanTuple]
 
 
 def _groups(gold: Side, predicted: Side) -> list[tuple[Side, Side]]:

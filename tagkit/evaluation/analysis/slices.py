@@ -19,7 +19,7 @@ from functools import cache
 from tagkit.evaluation.scores.aligned import Aligned
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
 from tagkit.text.json_text import Record
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 SEEN = ("seen with this label", "seen with another label", "seen in part", "unseen")
 _SPAN_LENGTHS = (1, 2, 3)  # and longer
@@ -41,7 +41,7 @@ class SeenSpans:
     words: set[str] = field(default_factory=set)
     types: Counter[str] = field(default_factory=Counter)
 
-    def add(self, words: Sequence[str], spans: Iterable[Stretch]) -> None:
+    def add(self, words: Sequence[str], spans: Iterable[SpanTuple]) -> None:
         """Take the spans of a sentence."""
         for start, end, label in spans:
             inside = words[start:end]
@@ -49,7 +49,7 @@ class SeenSpans:
             self.words.update(inside)
             self.types[label] += 1
 
-    def slice_of(self, sentence: Aligned, span: Stretch) -> str:
+    def slice_of(self, sentence: Aligned, span: SpanTuple) -> str:
         """Which of `SEEN` a span is."""
         labels = self.labels.get(sentence.text(span))
         if labels:
@@ -119,7 +119,9 @@ def slice_scores(sentences: Sequence[Aligned], seen: SeenSpans | None) -> Slices
 
 
 def _scores(
-    sentences: Iterable[Aligned], slice_of: Callable[[Aligned, Stretch], str], order: Sequence[str]
+    sentences: Iterable[Aligned],
+    slice_of: Callable[[Aligned, SpanTuple], str],
+    order: Sequence[str],
 ) -> dict[str, Score]:
     counts = Counts()
     for sentence in sentences:

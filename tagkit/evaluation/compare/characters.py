@@ -16,12 +16,12 @@ from tagkit.corpus.records.alignment import overlaps, tokens_of
 from tagkit.corpus.source.options import Item
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
-from tagkit.text.schemes import Stretch, from_spans
+from tagkit.text.schemes import SpanTuple, from_spans
 from tagkit.text.span_cuts import divides_any
 from tagkit.wording import quoted
 
 _SHOWN = 40  # characters of a text that a message quotes
-SpansOf = Callable[[Sequence[str]], Iterable[Stretch]]  # of tags
+SpansOf = Callable[[Sequence[str]], Iterable[SpanTuple]]  # of tags
 Tags = list[tuple[str, ...]]
 
 
@@ -47,7 +47,7 @@ class Characters:
     sentences: Sequence[int]
     edges: Sequence[int]
     has_tokens: bool
-    spans: Sequence[Stretch]
+    spans: Sequence[SpanTuple]
 
 
 def characters_of_both(
@@ -119,7 +119,7 @@ def characters_of(
     starts: list[int] = []
     sentences: list[int] = []
     edges: list[int] = []
-    spans: list[Stretch] = []
+    spans: list[SpanTuple] = []
     errors: list[FormatError] = []
     done = 0
     for item in items:
@@ -131,11 +131,11 @@ def characters_of(
         else:
             text, places = _text_of(item, by_words)
             found = [list(places)]
-            stretches = list(spans_of(item.tags or ()))
+            span_tuples = list(spans_of(item.tags or ()))
             labelled = [
-                (places[start][0], places[end - 1][1], label) for start, end, label in stretches
+                (places[start][0], places[end - 1][1], label) for start, end, label in span_tuples
             ]
-            errors += _overlaps(item, name, text, labelled, stretches)
+            errors += _overlaps(item, name, text, labelled, span_tuples)
         # Number of characters that are no white space before each place of the text.
         before = list(accumulate((not char.isspace() for char in text), initial=done))
         texts.append("".join(text.split()))
@@ -168,13 +168,13 @@ def _overlaps(
     item: Sentence,
     name: str,
     text: str,
-    labelled: Sequence[Stretch],
-    stretches: Sequence[Stretch],
+    labelled: Sequence[SpanTuple],
+    span_tuples: Sequence[SpanTuple],
 ) -> list[FormatError]:
     """Spans of a sentence that share a place in its text, as words of a multiword token do."""
     if all(one[1] <= other[0] for one, other in pairwise(labelled)):
         return []
-    lines = tuple(_origin(item, name, start)[1] for start, _, _ in stretches)
+    lines = tuple(_origin(item, name, start)[1] for start, _, _ in span_tuples)
     spans = tuple(TextSpan(text[start:end], start, end, label) for start, end, label in labelled)
     return overlaps(Document(text, spans, source=name, line=lines[0], span_lines=lines))
 
@@ -298,7 +298,7 @@ def _line_of(side: Characters, at: int) -> int:
     return line if source == side.name else 0
 
 
-def _tags(spans: Iterable[Stretch], sequences: Iterable[tuple[int, int]], scheme: str) -> Tags:
+def _tags(spans: Iterable[SpanTuple], sequences: Iterable[tuple[int, int]], scheme: str) -> Tags:
     """The tags of each sequence, one at a time: in IOB1 a tag depends on the one before it."""
     rest = deque(sorted(spans))
     found: Tags = []

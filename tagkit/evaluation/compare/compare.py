@@ -29,7 +29,7 @@ from tagkit.evaluation.reports.class_report import (
 )
 from tagkit.evaluation.reports.tag_report import STRICT, TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.reports.tag_tally import score_sentences
-from tagkit.evaluation.scores.judged import Judged, judge_classes, judge_spans, judge_tokens
+from tagkit.evaluation.scores.judged import Outcomes, class_outcomes, span_outcomes, token_outcomes
 from tagkit.evaluation.scores.labelled import (
     Labelled,
     LabelledFile,
@@ -45,7 +45,7 @@ from tagkit.evaluation.scores.pairing import (
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import Document, LabelScore, Sentence
 from tagkit.text.scheme_detection import scheme_of
-from tagkit.text.schemes import PLAIN, has_spans, stretches
+from tagkit.text.schemes import PLAIN, has_spans, span_tuples
 from tagkit.wording import Message, Setting, listed, quoted
 
 
@@ -250,7 +250,7 @@ def _report_on_tags(
     return _tag_report(_paired_tags(gold, predicted, data, strict), gold.name, strict)
 
 
-def _tag_report(tags: "_Tags", name: str, strict: bool) -> TagReport:
+def _tag_report(tags: "_ComparedTags", name: str, strict: bool) -> TagReport:
     report = make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict)
     return with_sentences(report, tags.sentences, name)
 
@@ -298,7 +298,7 @@ def _report_on_classes(gold: Sequence[Item], predicted: Sequence[Item]) -> Class
 
 
 @dataclass(frozen=True, slots=True)
-class _Tags:
+class _ComparedTags:
     """Gold and predicted tags of the same sentences."""
 
     gold: Sequence[Sequence[str]]
@@ -314,7 +314,7 @@ def _paired_tags(
     strict: bool,
     *,
     by_record: bool = False,
-) -> _Tags:
+) -> _ComparedTags:
     """Tags of the same tokens: those of the files, or made from spans of the same characters."""
     ours, theirs = gold.sentences, predicted.sentences
     if ours is not None and theirs is not None:
@@ -332,13 +332,13 @@ def _paired_tags(
             "characters"
         )
     if ours is not None and theirs is not None:
-        return _Tags([sentence.tags or () for sentence in ours], found, scheme, ours)
+        return _ComparedTags([sentence.tags or () for sentence in ours], found, scheme, ours)
     if data.scheme == PLAIN:
         raise DataError(
             Message(f"{gold.name}: holds spans of characters: ", Setting("data.scheme", PLAIN),
                     " is for a tag for each token")
         )  # fmt: skip
-    spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
+    spans_of = partial(well_formed_spans, scheme=scheme) if strict else span_tuples
     predicted = in_gold_order(gold, predicted)
     sides = characters_of_both(
         (gold.items, gold.name), (predicted.items, predicted.name), data.tokenizer, spans_of,
@@ -346,7 +346,7 @@ def _paired_tags(
     )  # fmt: skip
     require_same_characters(*sides)
     pieces = tags_by_characters(*sides, scheme, by_record=by_record)
-    return _Tags(pieces.gold, pieces.predicted, scheme, pieces.sentences)
+    return _ComparedTags(pieces.gold, pieces.predicted, scheme, pieces.sentences)
 
 
 # Predictions of a file with their probabilities, beside the gold labels of another one.
@@ -363,7 +363,7 @@ def judged_labels(
     predicted: Labelled,
     data: DataConfig,
     report: TagReport | ClassReport | JointReport,
-) -> dict[str, Judged]:
+) -> dict[str, Outcomes]:
     """What calibration is measured on, of "tags" and of "classes"; without what has none.
 
     Args:
@@ -372,7 +372,7 @@ def judged_labels(
         data: how the files are read.
         report: on them, which says what was compared.
     """
-    found: dict[str, Judged | None] = {}
+    found: dict[str, Outcomes | None] = {}
     match report:
         case TagReport():
             found["tags"] = _tags(gold, predicted, data, report, by_record=False)
@@ -386,14 +386,14 @@ def judged_labels(
 
 def _tags(
     gold: Labelled, predicted: Labelled, data: DataConfig, report: TagReport, *, by_record: bool
-) -> Judged | None:
+) -> Outcomes | None:
     if report.comparison.kind is Kind.TOKENS:
         return _tokens(gold, predicted)
     predicted = in_gold_order(gold, predicted)
     probabilities = _span_probabilities(predicted.items)
     if probabilities is None:
         return None
-    spans_of = stretches
+    spans_of = span_tuples
     if report.mode == STRICT:
         own = gold.sentences
         scheme = "iob2" if own is None else scheme_of(own, gold.name, data.scheme).scheme
@@ -402,7 +402,7 @@ def _tags(
         (gold.items, gold.name), (predicted.items, predicted.name), data.tokenizer, spans_of,
         whole=by_record,
     )  # fmt: skip
-    return judge_spans([ours.spans], [list(zip(theirs.spans, probabilities, strict=True))])
+    return span_outcomes([ours.spans], [list(zip(theirs.spans, probabilities, strict=True))])
 
 
 def _span_probabilities(items: Sequence[Item]) -> list[float] | None:
@@ -418,7 +418,7 @@ def _span_probabilities(items: Sequence[Item]) -> list[float] | None:
     return found or None
 
 
-def _tokens(gold: Labelled, predicted: Labelled) -> Judged | None:
+def _tokens(gold: Labelled, predicted: Labelled) -> Outcomes | None:
     ours, theirs = gold.sentences, predicted.sentences
     if ours is None or theirs is None:
         return None
@@ -426,19 +426,19 @@ def _tokens(gold: Labelled, predicted: Labelled) -> Judged | None:
     probabilities = [each.probabilities for each in columns if each.probabilities is not None]
     if len(probabilities) < len(theirs):
         return None
-    return judge_tokens(
+    return token_outcomes(
         [sentence.tags or () for sentence in ours],
         [sentence.tags or () for sentence in theirs],
         probabilities,
     )
 
 
-def _classes(gold: Labelled, predicted: Labelled, report: ClassReport) -> Judged | None:
+def _classes(gold: Labelled, predicted: Labelled, report: ClassReport) -> Outcomes | None:
     texts, found = paired_texts(gold, predicted)
     scores = [_scores(item) for item in found]
     if not all(scores):
         return None
-    return judge_classes([item.labels for item in texts], scores, several=report.several)
+    return class_outcomes([item.labels for item in texts], scores, several=report.several)
 
 
 def _scores(item: Item) -> list[LabelScore]:

@@ -43,7 +43,7 @@ class _Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tags:
+class _ColumnTags:
     """Words of a sentence with their gold and predicted tags, and the numbers of its lines.
 
     `classes` are the cells of the columns that may hold classes.
@@ -97,7 +97,7 @@ def compare_columns(
 
 def _counted(
     name: str,
-    tags: Iterable[_Tags],
+    tags: Iterable[_ColumnTags],
     data: DataConfig,
     strict: bool,
     note: Callable[[str], None],
@@ -109,7 +109,9 @@ def _counted(
     return tally.report(data, other_column("columns", data), note)
 
 
-def _kept(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
+def _kept(
+    name: str, tags: Iterable[_ColumnTags], data: DataConfig, strict: bool
+) -> TagReport | None:
     """The report with all tags; None of no sentence."""
     gold, predicted = [], []
     for each in tags:
@@ -249,7 +251,7 @@ def _layout(name: str, pieces: Iterable[Sequence[str]], options: ColumnOptions) 
     return reader.layout
 
 
-def _tags(name: str, columns: _Columns) -> Iterator[_Tags]:
+def _tags(name: str, columns: _Columns) -> Iterator[_ColumnTags]:
     """Gold and predicted tags of each sentence."""
     options = column_options(columns.data, with_tags=True)
     assert options.tag is not None  # columns are counted from the end where none is named
@@ -258,7 +260,7 @@ def _tags(name: str, columns: _Columns) -> Iterator[_Tags]:
     for block in reader.blocks(columns.pieces):
         if (sentence := block.sentence) is not None:
             gold, predicted = sentence.columns
-            yield _Tags(
+            yield _ColumnTags(
                 sentence.words, gold.values, predicted.values, sentence.lines, sentence.features
             )
     if reader.layout is not None:
@@ -267,8 +269,8 @@ def _tags(name: str, columns: _Columns) -> Iterator[_Tags]:
 
 
 def _noting_classes(
-    tags: Iterable[_Tags], name: str, note: Callable[[str], None]
-) -> Iterator[_Tags]:
+    tags: Iterable[_ColumnTags], name: str, note: Callable[[str], None]
+) -> Iterator[_ColumnTags]:
     """The same; with a note at the end where the columns before the tags look like classes."""
     values: set[str] = set()
     alike = True

@@ -12,7 +12,7 @@ from tagkit.evaluation.html_report.tables import (
 )
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, joined, percent
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 from tagkit.wording import plural
 
 _MAX_DOUBTS = 50  # doubts on a page
@@ -49,7 +49,9 @@ def _drawn(number: int, doubt: Doubt, palette: Palette) -> Markup:
     )  # fmt: skip
 
 
-def _side(doubt: Doubt, spans: tuple[Stretch, ...], probability: float, palette: Palette) -> Child:
+def _side(
+    doubt: Doubt, spans: tuple[SpanTuple, ...], probability: float, palette: Palette
+) -> Child:
     if doubt.what == "class":  # of all words, which a colour behind them would only hide
         shown = ", ".join(label for _, _, label in spans) or "(none)"
         text = " ".join(doubt.words)

@@ -41,7 +41,7 @@ from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
 from tagkit.text.json_text import from_json
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 from tagkit.wording import reason
 
 
@@ -54,7 +54,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """How one kind of record is drawn.
 
     Attributes:
@@ -72,18 +72,18 @@ class Section:
 
 # In the order of the page.
 SECTIONS = (
-    Section("Columns", "columns", ColumnsReport, draw_columns),
-    Section("Scores", "scores", Scored, draw_scores),
-    Section("Systems side by side", "systems", Systems, draw_systems),
-    Section("What is taken for what", "confusion", Scored, draw_confusion),
-    Section("What goes wrong", "errors", ErrorReport, draw_errors),
-    Section("Other measures", "measures", Measures, draw_measures),
-    Section("For which spans it works", "slices", Slices, draw_slices),
-    Section("Known and unknown words", "words", WordAccuracy, draw_words),
-    Section("How sure it is", "calibration", Calibration, draw_calibration),
-    Section("Sets of answers", "sets", Sets, draw_sets),
-    Section("Would more data help?", "learning-curve", LearningCurve, draw_learning_curve),
-    Section("Labels in doubt", "doubts", Audit, draw_doubts),
+    PageSection("Columns", "columns", ColumnsReport, draw_columns),
+    PageSection("Scores", "scores", Scored, draw_scores),
+    PageSection("Systems side by side", "systems", Systems, draw_systems),
+    PageSection("What is taken for what", "confusion", Scored, draw_confusion),
+    PageSection("What goes wrong", "errors", ErrorReport, draw_errors),
+    PageSection("Other measures", "measures", Measures, draw_measures),
+    PageSection("For which spans it works", "slices", Slices, draw_slices),
+    PageSection("Known and unknown words", "words", WordAccuracy, draw_words),
+    PageSection("How sure it is", "calibration", Calibration, draw_calibration),
+    PageSection("Sets of answers", "sets", Sets, draw_sets),
+    PageSection("Would more data help?", "learning-curve", LearningCurve, draw_learning_curve),
+    PageSection("Labels in doubt", "doubts", Audit, draw_doubts),
 )
 
 
@@ -239,8 +239,8 @@ def _doubt(found: Any) -> Doubt:
         what=found["what"],
         line=int(found["line"]),
         sentence=int(found["sentence"]),
-        gold=_stretches(found["gold"], len(words)),
-        predicted=_stretches(found["predicted"], len(words)),
+        gold=_span_tuples(found["gold"], len(words)),
+        predicted=_span_tuples(found["predicted"], len(words)),
         gold_probability=float(found["gold_probability"]),
         predicted_probability=float(found["predicted_probability"]),
         contradicted=int(found["contradicted"]),
@@ -250,7 +250,7 @@ def _doubt(found: Any) -> Doubt:
     )
 
 
-def _stretches(found: Any, words: int) -> tuple[Stretch, ...]:
+def _span_tuples(found: Any, words: int) -> tuple[SpanTuple, ...]:
     spans = tuple((int(start), int(end), str(label)) for start, end, label in found)
     if not all(0 <= start < end <= words for start, end, _ in spans):
         raise ValueError("a span outside its sentence")

@@ -11,7 +11,7 @@ from tagkit.html.colours import Palette
 from tagkit.html.drawing import Mark, draw_text
 from tagkit.html.elements import Child, element, joined, scrolling, share, table
 from tagkit.text.records import joined as joined_words
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 MAX_ROWS = 40  # of a table that has one for each label
 _MAX_MATRIX = 18  # labels of a matrix; of more the pairs are listed
@@ -134,7 +134,7 @@ def _cell(
 
 def spans_in_context(
     words: Sequence[str],
-    spans: Sequence[Stretch],
+    spans: Sequence[SpanTuple],
     window: tuple[int, int],
     palette: Palette,
     probabilities: Sequence[float | None] = (),
@@ -156,7 +156,7 @@ def spans_in_context(
     return draw_text(f"{before}{text}{after}", marks, palette)
 
 
-def window_around(words: Sequence[str], spans: Iterable[Stretch]) -> tuple[int, int]:
+def window_around(words: Sequence[str], spans: Iterable[SpanTuple]) -> tuple[int, int]:
     """The words to show: those of the spans, and some on either side."""
     found = list(spans)
     start, end = min(span[0] for span in found), max(span[1] for span in found)

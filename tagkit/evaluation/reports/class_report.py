@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report, report_dict
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import (
     JOINT,
     MEAN,
@@ -22,7 +22,7 @@ from tagkit.evaluation.scores.metrics import (
     history_values,
 )
 from tagkit.evaluation.scores.scores import Labels, Score, count_classes
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import span_tuples
 
 _AnyReport = TypeVar("_AnyReport", bound=Report)
 NO_CLASS = ""  # in a confusion matrix: no class was likely
@@ -224,12 +224,12 @@ def whole_accuracy(
     right = 0
     for ours, theirs, *both in zip(gold, predicted, gold_classes, classes, strict=True):
         # Two tag sequences can stand for the same spans: those of another scheme, or ill-formed.
-        same = tuple(ours) == tuple(theirs) if plain else stretches(ours) == stretches(theirs)
+        same = tuple(ours) == tuple(theirs) if plain else span_tuples(ours) == span_tuples(theirs)
         right += same and set(both[0]) == set(both[1])
     return right / len(gold) if gold else 0.0
 
 
-def with_judged(report: _AnyReport, judged: Mapping[str, Judged]) -> _AnyReport:
+def with_judged(report: _AnyReport, judged: Mapping[str, Outcomes]) -> _AnyReport:
     """The report with the probabilities of its predictions, for the analysis "calibration".
 
     Args:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
 from tagkit.text.feature_sets import attributes_of
@@ -113,7 +113,7 @@ class ColumnsReport:
     """
 
     columns: tuple[ColumnReport, ...]
-    judged: Mapping[str, Judged] = field(default_factory=dict, compare=False, repr=False)
+    judged: Mapping[str, Outcomes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def headline(self) -> float:

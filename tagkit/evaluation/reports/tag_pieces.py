@@ -27,7 +27,7 @@ _last_token = itemgetter(slice(-2, None))
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TagPiece:
     """Tags of tokens in a row, which no span crosses the ends of.
 
     Attributes:
@@ -92,7 +92,7 @@ class TagPieces:
             self._labels.update(filter(codes.labels.__contains__, _tokens(gold, predicted)))
         return list(codes.new)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[TagPiece]:
         """The different pieces; tokens that are O on both sides make up one."""
         outside = self.tokens
         for before, gold, predicted, times in self._decoded():
@@ -100,13 +100,13 @@ class TagPieces:
             start = 1 if gold[0] == predicted[0] == OUTSIDE else 0
             if len(gold) > start:
                 first = (OUTSIDE, OUTSIDE) if start else before
-                yield Piece(first, gold[start:], predicted[start:], times)
+                yield TagPiece(first, gold[start:], predicted[start:], times)
                 outside -= times * (len(gold) - start)
         for (ours, theirs), times in self._labels.items():
-            yield Piece((OUTSIDE, OUTSIDE), (ours,), (theirs,), times)
+            yield TagPiece((OUTSIDE, OUTSIDE), (ours,), (theirs,), times)
             outside -= times
         if outside:
-            yield Piece((OUTSIDE, OUTSIDE), _EDGE, _EDGE, outside)
+            yield TagPiece((OUTSIDE, OUTSIDE), _EDGE, _EDGE, outside)
 
     def steps(self) -> tuple[Counter[Step], Counter[Step]]:
         """The steps of the gold tags and of the predicted ones, both edges of a sentence as O.

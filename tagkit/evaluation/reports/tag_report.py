@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tagkit.evaluation.reports.report import report_dict
-from tagkit.evaluation.reports.tag_pieces import Piece, TagPieces
+from tagkit.evaluation.reports.tag_pieces import TagPiece, TagPieces
 from tagkit.evaluation.scores.metrics import Comparison, Kind, headline_metric, history_values
 from tagkit.evaluation.scores.scores import (
     Counts,
@@ -24,7 +24,7 @@ from tagkit.evaluation.scores.scores import (
 )
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import DISPLAY, INSIDE, convert, has_spans, own_inside, stretches
+from tagkit.text.schemes import DISPLAY, INSIDE, convert, has_spans, own_inside, span_tuples
 
 # As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
@@ -154,7 +154,7 @@ def make_pieces_report(
 
 def _by_times(pieces: TagPieces, target: str | None) -> Iterator[tuple[int, Labels, Labels]]:
     """Gold and predicted tags of the pieces that occur equally often."""
-    groups: dict[int, list[Piece]] = defaultdict(list)
+    groups: dict[int, list[TagPiece]] = defaultdict(list)
     for piece in pieces.pieces():
         groups[piece.times].append(piece)
     for times, group in groups.items():
@@ -220,5 +220,5 @@ def _counts(gold: Labels, predicted: Labels, scheme: str, mode: str) -> Counts:
     if mode == TOKENS:
         return count_tokens(gold, predicted)
     # Strict mode drops the ill-formed spans of a sentence and keeps its others.
-    spans_of = partial(well_formed_spans, scheme=scheme) if mode == STRICT else stretches
+    spans_of = partial(well_formed_spans, scheme=scheme) if mode == STRICT else span_tuples
     return count_spans(gold, predicted, spans_of)

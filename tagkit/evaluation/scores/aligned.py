@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tagkit.evaluation.scores.scores import Labels
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class Aligned:
     """
 
     words: Sequence[str]
-    gold: Sequence[Stretch]
-    predicted: Sequence[Stretch]
+    gold: Sequence[SpanTuple]
+    predicted: Sequence[SpanTuple]
     lines: Sequence[int] = ()
 
-    def text(self, span: Stretch) -> str:
+    def text(self, span: SpanTuple) -> str:
         """The words of a span, with blanks between them."""
         return " ".join(self.words[span[0] : span[1]])
 
@@ -37,7 +37,7 @@ def align(
     sentences: Iterable[Sentence],
     gold: Labels,
     predicted: Labels,
-    spans_of: Callable[[Sequence[str]], list[Stretch]],
+    spans_of: Callable[[Sequence[str]], list[SpanTuple]],
 ) -> Iterator[Aligned]:
     """The spans of gold and predicted tags.
 
@@ -54,12 +54,14 @@ def align(
         yield Aligned(sentence.words, found, others, sentence.lines)
 
 
-def overlap(one: Stretch, other: Stretch) -> int:
+def overlap(one: SpanTuple, other: SpanTuple) -> int:
     """How many tokens two spans share."""
     return max(0, min(one[1], other[1]) - max(one[0], other[0]))
 
 
-def overlapping(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> Iterator[tuple[int, int]]:
+def overlapping(
+    gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]
+) -> Iterator[tuple[int, int]]:
     """The places of the gold and the predicted span of each pair that shares a token, in order.
 
     Spans of one side are in order and do not overlap, so that each side is gone through once.

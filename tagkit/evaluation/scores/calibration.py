@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.text.json_text import Record
 
 BINS = 10
@@ -94,7 +94,7 @@ class Calibration(Record):
     log_loss: float
 
 
-def calibration(judged: Judged) -> Calibration:
+def calibration(judged: Outcomes) -> Calibration:
     """What is measured of predictions with their probabilities."""
     probs, correct = judged.probabilities, judged.correct.astype(float)
     bins = _bins(probs, correct)
@@ -111,7 +111,7 @@ def calibration(judged: Judged) -> Calibration:
     )
 
 
-def log_loss(judged: Judged) -> float:
+def log_loss(judged: Outcomes) -> float:
     """Mean cross-entropy in nats of "right" and "wrong" under the probabilities; 0 without any."""
     if not len(judged):
         return 0.0
@@ -145,7 +145,7 @@ def _equal_mass(probs: npt.NDArray[np.float64], correct: npt.NDArray[np.float64]
     return total / max(1, len(probs))
 
 
-def _thresholds(judged: Judged) -> tuple[Threshold, ...]:
+def _thresholds(judged: Outcomes) -> tuple[Threshold, ...]:
     found = []
     for threshold in THRESHOLDS:
         kept = judged.probabilities >= threshold

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from tagkit.evaluation.scores.scores import Labels
 from tagkit.text.records import LabelScore, Span
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 SPANS, TOKENS, TEXTS, CLASSES = "spans", "tokens", "texts", "classes"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Outcomes:
     """Predictions of one kind.
 
     Attributes:
@@ -40,9 +40,9 @@ class Judged:
         return len(self.probabilities)
 
 
-def judge_spans(
-    gold: Iterable[Sequence[Stretch]], predicted: Iterable[Sequence[tuple[Stretch, float]]]
-) -> Judged:
+def span_outcomes(
+    gold: Iterable[Sequence[SpanTuple]], predicted: Iterable[Sequence[tuple[SpanTuple, float]]]
+) -> Outcomes:
     """Predicted spans, each with its probability, beside the gold spans of the same sentences."""
     pairs: list[tuple[float, bool]] = []
     total = 0
@@ -53,8 +53,8 @@ def judge_spans(
     return _judged(SPANS, pairs, total)
 
 
-def with_places(spans: Iterable[Span]) -> list[tuple[Stretch, float]]:
-    """Spans of a prediction as `judge_spans` takes them; without a probability it is 1."""
+def with_places(spans: Iterable[Span]) -> list[tuple[SpanTuple, float]]:
+    """Spans of a prediction as `span_outcomes` takes them; without a probability it is 1."""
     return [
         (
             (span.start, span.end, span.label),
@@ -64,9 +64,9 @@ def with_places(spans: Iterable[Span]) -> list[tuple[Stretch, float]]:
     ]
 
 
-def judge_tokens(
+def token_outcomes(
     gold: Labels, predicted: Labels, probabilities: Iterable[Sequence[float]]
-) -> Judged:
+) -> Outcomes:
     """The predicted label of each token."""
     pairs = [
         (probability, ours == theirs)
@@ -76,7 +76,9 @@ def judge_tokens(
     return _judged(TOKENS, pairs, len(pairs))
 
 
-def judge_classes(gold: Labels, scores: Iterable[Sequence[LabelScore]], *, several: bool) -> Judged:
+def class_outcomes(
+    gold: Labels, scores: Iterable[Sequence[LabelScore]], *, several: bool
+) -> Outcomes:
     """The classes of texts.
 
     Args:
@@ -92,6 +94,6 @@ def judge_classes(gold: Labels, scores: Iterable[Sequence[LabelScore]], *, sever
     return _judged(CLASSES if several else TEXTS, pairs, sum(map(len, gold)))
 
 
-def _judged(name: str, pairs: Sequence[tuple[float, bool]], gold: int) -> Judged:
+def _judged(name: str, pairs: Sequence[tuple[float, bool]], gold: int) -> Outcomes:
     probabilities, correct = zip(*pairs, strict=True) if pairs else ((), ())
-    return Judged(name, np.array(probabilities, dtype=float), np.array(correct, dtype=bool), gold)
+    return Outcomes(name, np.array(probabilities, dtype=float), np.array(correct, dtype=bool), gold)

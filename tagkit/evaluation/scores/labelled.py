@@ -9,7 +9,7 @@ from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.table import Format, by_name
 from tagkit.corpus.records.answers import Answer, as_document, as_sentences, column_names
 from tagkit.corpus.records.record_checks import check_answer, checked_item
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
@@ -181,7 +181,7 @@ class LabelledFile:
         # A record of predictions without a class is one for which none was likely enough. Readers
         # ask for a class only where labels are wanted; that of JSON Lines takes those there are.
         optional = self.predicted and self.format.may_lack_classes
-        reading = Reading(
+        reading = ReaderOptions(
             data,
             with_tags=not optional,
             with_text=self.with_text,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.scores import Labels, ScoreTable
 from tagkit.text.records import Sentence
 
@@ -58,7 +58,7 @@ class Comparison:
     table: ScoreTable
     sentences: Sequence[Sentence] = ()
     name: str = ""
-    judged: Judged | None = None
+    judged: Outcomes | None = None
 
 
 @dataclass(frozen=True, slots=True)

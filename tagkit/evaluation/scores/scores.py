@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.text.json_text import Record
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 Labels = Sequence[Sequence[str]]  # for each item the tags of a sentence, or the classes of a text
 
@@ -91,7 +91,7 @@ class Counts:
 
 
 def count_spans(
-    gold: Labels, predicted: Labels, spans_of: Callable[[Sequence[str]], list[Stretch]]
+    gold: Labels, predicted: Labels, spans_of: Callable[[Sequence[str]], list[SpanTuple]]
 ) -> Counts:
     """Counts of spans by label.
 

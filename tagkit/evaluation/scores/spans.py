@@ -1,6 +1,6 @@
 """Well-formed spans: those that strict mode counts.
 
-`text.schemes.stretches` finds a span wherever conlleval finds one. Here a span counts only if its
+`text.schemes.span_tuples` finds a span wherever conlleval finds one. Here a span counts only if its
 scheme allows every step of it. The rules are those of seqeval's strict mode (`seqeval.scheme`),
 in one pass over the tags; tests/evaluation/scores/test_spans.py holds the two equal.
 """
@@ -8,13 +8,13 @@ in one pass over the tags; tests/evaluation/scores/test_spans.py holds the two e
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from tagkit.text.schemes import OUTSIDE, PREFIXES, Stretch, own_inside, split_tag
+from tagkit.text.schemes import OUTSIDE, PREFIXES, SpanTuple, own_inside, split_tag
 
 Tag = tuple[str, str]  # prefix and label
 _OUTSIDE: Tag = (OUTSIDE, "")
 
 
-def well_formed_spans(tags: Sequence[str], scheme: str) -> list[Stretch]:
+def well_formed_spans(tags: Sequence[str], scheme: str) -> list[SpanTuple]:
     """Spans of a sentence that are well-formed in one of the span schemes.
 
     A prefix that the scheme does not have is in no span; but M and I, which mean the same, stand
@@ -29,9 +29,9 @@ def _read(tag: str, scheme: str) -> Tag:
     return (prefix, label) if prefix in PREFIXES[scheme] else _OUTSIDE
 
 
-def _of_iob2(tags: Sequence[Tag]) -> list[Stretch]:
+def _of_iob2(tags: Sequence[Tag]) -> list[SpanTuple]:
     """B and every following I of the same label; an I elsewhere is in no span."""
-    found: list[Stretch] = []
+    found: list[SpanTuple] = []
     start: int | None = None
     label = ""
     for index, (prefix, this_label) in enumerate((*tags, _OUTSIDE)):  # the O ends the last span
@@ -43,9 +43,9 @@ def _of_iob2(tags: Sequence[Tag]) -> list[Stretch]:
     return found
 
 
-def _of_iob1(tags: Sequence[Tag]) -> list[Stretch]:
+def _of_iob1(tags: Sequence[Tag]) -> list[SpanTuple]:
     """I and every following I of the same label; B begins a span only after one of its label."""
-    found: list[Stretch] = []
+    found: list[SpanTuple] = []
     start: int | None = None
     before = _OUTSIDE
     for index, tag in enumerate((*tags, _OUTSIDE)):
@@ -63,7 +63,7 @@ def _of_iob1(tags: Sequence[Tag]) -> list[Stretch]:
     return found
 
 
-def _of_closed(inside: str, last: str, single: str) -> Callable[[Sequence[Tag]], list[Stretch]]:
+def _of_closed(inside: str, last: str, single: str) -> Callable[[Sequence[Tag]], list[SpanTuple]]:
     """For IOBES, BILOU and BMES, whose spans say where they end.
 
     Args:
@@ -72,8 +72,8 @@ def _of_closed(inside: str, last: str, single: str) -> Callable[[Sequence[Tag]],
         single: prefix of a token that is a span by itself.
     """
 
-    def spans(tags: Sequence[Tag]) -> list[Stretch]:
-        found: list[Stretch] = []
+    def spans(tags: Sequence[Tag]) -> list[SpanTuple]:
+        found: list[SpanTuple] = []
         start: int | None = None
         open_label = ""
         for index, (prefix, label) in enumerate(tags):
@@ -90,7 +90,7 @@ def _of_closed(inside: str, last: str, single: str) -> Callable[[Sequence[Tag]],
     return spans
 
 
-_FINDERS: dict[str, Callable[[Sequence[Tag]], list[Stretch]]] = {
+_FINDERS: dict[str, Callable[[Sequence[Tag]], list[SpanTuple]]] = {
     "iob1": _of_iob1,
     "iob2": _of_iob2,
     "iobes": _of_closed("I", "E", "S"),

@@ -66,7 +66,7 @@ class ScoringReader(LanguageModelReader, Protocol):
     """A language model that scores known units many at once; others are read step by step."""
 
     def score(self, ids: Tensor, wanted: Tensor, state: State, /) -> tuple[Tensor, State]:
-        """As `tagkit.nn.generation.path_score.Score`; where it has a halt, `end` is halting."""
+        """As `nn.generation.path_score.PathScorer`; where it has a halt, `end` is halting."""
 
 
 class TextPieces:

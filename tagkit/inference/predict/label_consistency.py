@@ -34,7 +34,7 @@ Cells = tuple[Tensor, ...]  # (mentions,) rows, and likewise columns
 IndexedBatches = Iterable[tuple[Ids, SentenceBatch]]  # with the indices of its sentences
 
 
-def stretches(sentences: Sequence[Sentence], config: Config) -> Iterator[tuple[int, Ids]]:
+def document_groups(sentences: Sequence[Sentence], config: Config) -> Iterator[tuple[int, Ids]]:
     """Stretches of whole documents, which are read at a time.
 
     Args:

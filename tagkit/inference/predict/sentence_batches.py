@@ -15,7 +15,7 @@ from tagkit.features.batching.document_batches import batches_to_predict
 from tagkit.features.batching.encoding import Indexed, index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import check_words
-from tagkit.inference.predict.label_consistency import in_agreement, stretches
+from tagkit.inference.predict.label_consistency import document_groups, in_agreement
 from tagkit.inference.predict.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.base.device import leave_threads_of_parent
@@ -161,7 +161,7 @@ class SentenceBatches:
         if not config.label_consistency or len(sentences) == 1:  # at once, as one is all there is
             yield from self._batches(sentences, self._indexed(sentences), cache, batch_size)
             return
-        for start, documents in stretches(sentences, config):
+        for start, documents in document_groups(sentences, config):
             part = sentences[start : start + len(documents)]
             indexed = self._indexed(part)
             found = self._batches(part, indexed, cache, batch_size)

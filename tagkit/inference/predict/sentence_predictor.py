@@ -14,7 +14,7 @@ from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
 from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import (
     check_annotates,
@@ -291,7 +291,7 @@ class SentencePredictor:
 
     def judged(
         self, split: Split, predictions: Sequence[Prediction], *, strict: bool = False
-    ) -> Mapping[str, Judged]:
+    ) -> Mapping[str, Outcomes]:
         """What calibration is measured on, by the name of the model's head.
 
         Args:

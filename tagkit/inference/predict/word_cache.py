@@ -41,7 +41,7 @@ class WordCache:
         self._model = model
         self._vocabulary = vocabulary
         # Of each member of an ensemble; their rows have the same numbers.
-        self._tables = [_Table(member, device, precision) for member in model.members]
+        self._tables = [_WordTable(member, device, precision) for member in model.members]
         self._features = _FeatureTable.of(model, vocabulary)
         self._row_bytes = sum(table.row_bytes for table in self._tables)
         if self._features is not None:
@@ -97,7 +97,7 @@ class WordCache:
         self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
 
 
-class _Table:
+class _WordTable:
     """What one network computes of words, a row for each."""
 
     def __init__(self, member: Member, device: torch.device, precision: str) -> None:

@@ -25,7 +25,7 @@ from tagkit.corpus.source.source import source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.scores.conformal import SetCalibration
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.inference.predict.arguments import model_path
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.evaluate_sets import fit_sets
@@ -182,7 +182,7 @@ def fit_temperatures(
     """
     names = [*predictor.model.heads_by_name()]
 
-    def judged(temperatures: _Numbers) -> dict[str, Judged]:
+    def judged(temperatures: _Numbers) -> dict[str, Outcomes]:
         given = dict(zip(names, temperatures.tolist(), strict=True))
         set_temperatures(predictor.model, given)
         found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=True)
@@ -230,19 +230,19 @@ def fit_temperatures(
     )
 
 
-def _has_a_best(judged: Judged, *, several: bool) -> bool:
+def _has_a_best(judged: Outcomes, *, several: bool) -> bool:
     """Whether some decisions are right and others wrong; else no temperature is the best."""
     right = _right(judged, several=several)
     return bool(right.any() and not right.all())
 
 
-def _right(judged: Judged, *, several: bool) -> npt.NDArray[np.bool_]:
+def _right(judged: Outcomes, *, several: bool) -> npt.NDArray[np.bool_]:
     """Which decisions are right: (predictions,)."""
     # A temperature divides what a probability of 0.5 leaves at 0, whatever the threshold.
     return (judged.probabilities > 0.5) == judged.correct if several else judged.correct
 
 
-def _not_fitted(path: str, head: str, judged: Judged, *, several: bool) -> str:
+def _not_fitted(path: str, head: str, judged: Outcomes, *, several: bool) -> str:
     kind = "right" if _right(judged, several=several).all() else "wrong"
     found = f"all {len(judged):,} {judged.name} are {kind}" if len(judged) else "found none"
     return (

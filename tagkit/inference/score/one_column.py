@@ -13,7 +13,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.text.records import Prediction
 from tagkit.text.scheme_detection import Detection
@@ -22,7 +22,7 @@ from tagkit.wording import Message, Setting, clipped, listed
 
 
 @dataclass(frozen=True, slots=True)
-class OneColumn:
+class SelectedColumn:
     """The column.
 
     Attributes:
@@ -64,12 +64,12 @@ class OneColumn:
             gold, [each.columns[self.place].values for each in predictions], PLAIN
         )
 
-    def of_judged(self, judged: Mapping[str, Judged]) -> dict[str, Judged]:
+    def of_judged(self, judged: Mapping[str, Outcomes]) -> dict[str, Outcomes]:
         """The probabilities of this column as those of "tags"; nothing where there are none."""
         return {"tags": judged[self.name]} if self.name in judged else {}
 
 
-def one_column(predictor: Predictor, data: DataConfig) -> OneColumn | None:
+def one_column(predictor: Predictor, data: DataConfig) -> SelectedColumn | None:
     """The one column of a model's several that is named; None where all of them are meant.
 
     Raises:
@@ -88,7 +88,7 @@ def one_column(predictor: Predictor, data: DataConfig) -> OneColumn | None:
         ))  # fmt: skip
     place = columns.index(data.tag_column)
     labels = predictor.vocabulary.columns[place]
-    return OneColumn(place, labels.name, labels.scheme)
+    return SelectedColumn(place, labels.name, labels.scheme)
 
 
 def all_columns(data: DataConfig) -> DataConfig:

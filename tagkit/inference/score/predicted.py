@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import Column
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.formats.columns.writer import append_column, write_columns
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.records.alignment import to_document
@@ -90,7 +90,7 @@ def gold_text(predictor: Predictor, split: Split, file: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _ColumnLines:
     """The lines of a corpus in a column file.
 
     Attributes:
@@ -100,7 +100,7 @@ class _Lines:
     """
 
     layout: Layout
-    blocks: Sequence[tuple[Block, int | None]]
+    blocks: Sequence[tuple[LineBlock, int | None]]
     is_ended: bool
 
     def text(self, lines: Iterable[str]) -> str:
@@ -112,7 +112,7 @@ class _Lines:
         return text if self.is_ended or not self.layout.conllu else text.removesuffix("\n")
 
 
-def _lines_of(predictor: Predictor, split: Split, file: str) -> _Lines | None:
+def _lines_of(predictor: Predictor, split: Split, file: str) -> _ColumnLines | None:
     """The corpus's lines; None where the file does not hold it any more, or has no columns."""
     if split.layout is None or is_pipe(file):
         return None
@@ -127,7 +127,7 @@ def _lines_of(predictor: Predictor, split: Split, file: str) -> _Lines | None:
     indices = {sentence.lines[0]: index for index, sentence in enumerate(split.sentences)}
     # Of a part of a file only its own sentences, without what stands between them.
     is_part = sum(block.sentence is not None for block in blocks) > len(indices)
-    found: list[tuple[Block, int | None]] = []
+    found: list[tuple[LineBlock, int | None]] = []
     for block in blocks:
         index = None
         if block.sentence is not None:
@@ -139,7 +139,7 @@ def _lines_of(predictor: Predictor, split: Split, file: str) -> _Lines | None:
             found.append((block, index))
     if indices or reader.layout is None:
         return None
-    return _Lines(reader.layout, found, is_part or source.facts.ends_last_line)
+    return _ColumnLines(reader.layout, found, is_part or source.facts.ends_last_line)
 
 
 def _content(sentence: Sentence) -> list[Sequence[str] | None]:
@@ -147,7 +147,7 @@ def _content(sentence: Sentence) -> list[Sequence[str] | None]:
 
 
 def _with_predictions(
-    found: _Lines, predictor: Predictor, split: Split, predictions: Sequence[Prediction]
+    found: _ColumnLines, predictor: Predictor, split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """The lines of CoNLL-U with the predicted columns filled, others with a cell more for each.
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tagkit.corpus.formats.columns.conllu_text import with_text
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.formats.table import Format
 from tagkit.corpus.source.layout import CONLLU, Layout
@@ -259,13 +259,13 @@ class Annotator:
             yield from self._whole(lines(block, window, prediction, style, origin))
 
     def _appended(
-        self, block: Block, window: Blocks, answer: Prediction, style: Style, origin: Origin
+        self, block: LineBlock, window: Blocks, answer: Prediction, style: Style, origin: Origin
     ) -> Iterator[str]:
         """The lines of a sentence, each with what is predicted for its token."""
         yield from append_column(block, window.layout, self._columns(answer, window.layout, origin))
 
     def _filled(
-        self, block: Block, window: Blocks, answer: Prediction, style: Style, origin: Origin
+        self, block: LineBlock, window: Blocks, answer: Prediction, style: Style, origin: Origin
     ) -> Iterator[str]:
         """The lines of a sentence of CoNLL-U with the predicted columns."""
         assert window.layout is not None  # there is a sentence

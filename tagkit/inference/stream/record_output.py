@@ -17,7 +17,7 @@ from tagkit.corpus.formats.folders.file_sets import (
 )
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.source.options import Item
-from tagkit.corpus.source.pieces import Piece, naming_file
+from tagkit.corpus.source.pieces import OutputPiece, naming_file
 from tagkit.corpus.source.source import is_regular
 from tagkit.errors import DataError, TagkitError
 from tagkit.inference.stream.window import Output
@@ -135,7 +135,7 @@ def write_records(
     flush()
 
 
-def _write_pair(output: Path, pieces: Iterable[Piece]) -> None:
+def _write_pair(output: Path, pieces: Iterable[OutputPiece]) -> None:
     """A new pair of files, or new annotation of the text of one that is there.
 
     Raises:
@@ -148,7 +148,7 @@ def _write_pair(output: Path, pieces: Iterable[Piece]) -> None:
         write_pair(output, pieces, replace=False)
 
 
-def _with_text_of(file: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _with_text_of(file: Path, pieces: Iterable[OutputPiece]) -> Iterator[OutputPiece]:
     """The pieces, as long as their text is that of the file.
 
     Raises:
@@ -182,7 +182,7 @@ def _pieces(
     single: bool,
     note: Callable[[str], None],
     on_window: Callable[[], None],
-) -> Iterator[Piece]:
+) -> Iterator[OutputPiece]:
     """The pieces of an output.
 
     `on_window` is called when all pieces of a window have been taken, before the next window is

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from tagkit.config import Config, DataConfig
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import Format
 from tagkit.corpus.source.layout import CONLLU, Layout, begins_document, column_options
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
@@ -291,9 +291,9 @@ def _columns(
     errors: list[FormatError] = []
     reader = ColumnReader(source.name, column_options(data, with_tags=False), errors.append)
 
-    def usable(blocks: Iterable[Block]) -> tuple[list[Block], FormatError | None]:
+    def usable(blocks: Iterable[LineBlock]) -> tuple[list[LineBlock], FormatError | None]:
         """The blocks up to an error that ends the job, and this error."""
-        ready: list[Block] = []
+        ready: list[LineBlock] = []
         for block in blocks:
             # A sentence without one of its lines is another sentence, so all of it is left out.
             if errors and options.on_bad_record is None:
@@ -329,8 +329,8 @@ def _columns(
 
 
 def _added(
-    windows: DocumentWindows[Block], blocks: Sequence[Block], layout: Layout | None
-) -> Iterator[list[Block]]:
+    windows: DocumentWindows[LineBlock], blocks: Sequence[LineBlock], layout: Layout | None
+) -> Iterator[list[LineBlock]]:
     """The windows that these blocks complete, and all of them that wait for no other one."""
     for block in blocks:
         # A document ends with the mark of the next one, not only with its first sentence.
@@ -368,7 +368,7 @@ def _items(
     # The model's configuration has the format and encoding of its training file. The columns of a
     # TSV and the label's key still come from there.
     data = config.data.model_copy(update={"encoding": options.encoding})
-    reading = Reading(
+    reading = ReaderOptions(
         data,
         with_tags=False,
         with_refused=True,

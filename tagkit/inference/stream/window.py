@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.source.layout import Layout
 from tagkit.corpus.source.options import Item
 from tagkit.errors import FormatError
@@ -63,7 +63,7 @@ class Blocks:
     """
 
     file: str
-    blocks: Sequence[Block]
+    blocks: Sequence[LineBlock]
     layout: Layout | None
     ends_last_line: bool = True
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tagkit.config import Column
 from tagkit.corpus.formats.columns.conllu import write_conllu
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.source.layout import CONLLU_COLUMNS, KEYED, Layout, is_whole
 from tagkit.corpus.source.options import silent
 from tagkit.corpus.source.pieces import Writing
@@ -70,7 +70,7 @@ def conllu_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
             rows = tuple(place for place, cell in enumerate(ids) if is_whole(cell))
             columns = columns_of(tokens, confidence=style.confidence)
             values = column_values(columns, classes, style.columns)
-            block = Block(lines, rows, None, origin.line)
+            block = LineBlock(lines, rows, None, origin.line)
             yield from fill_columns(block, _LAYOUT, values, origin.file)
     except FormatError as error:  # the lines are not those of the input
         raise FormatError(origin.file, origin.line, error.problem) from None

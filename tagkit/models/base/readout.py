@@ -37,7 +37,7 @@ _MAX_ITERATIONS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Examples:
+class ReadoutBatch:
     """A batch as a read-out sees it.
 
     Attributes:
@@ -65,15 +65,15 @@ class Readout(ABC):
     scales: int
 
     @abstractmethod
-    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> Examples:
+    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> ReadoutBatch:
         """What the layer reads of a batch, whose states are those of the encoder."""
 
     @abstractmethod
-    def rows(self, examples: Examples) -> Rows:
+    def rows(self, examples: ReadoutBatch) -> Rows:
         """What ridge regression learns from."""
 
     @abstractmethod
-    def loss(self, scores: Tensor, examples: Examples, scales: Tensor) -> Tensor:
+    def loss(self, scores: Tensor, examples: ReadoutBatch, scales: Tensor) -> Tensor:
         """The head's loss, summed, where the layer gives `scores` and these are scaled.
 
         Args:
@@ -105,11 +105,11 @@ class TagReadout(Readout):
         self.bigrams = bigrams if isinstance(head, CrfHead) else None
         self.scales = 2 if self.bigrams else 1
 
-    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> Examples:
+    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> ReadoutBatch:
         """States of tokens."""
-        return Examples(states, batch.tokens.mask, batch.target("tags"), batch.weights)
+        return ReadoutBatch(states, batch.tokens.mask, batch.target("tags"), batch.weights)
 
-    def rows(self, examples: Examples) -> Rows:
+    def rows(self, examples: ReadoutBatch) -> Rows:
         """One for each real token, with the weights of its tag and of its sentence."""
         mask, tags = examples.mask, self.linear.out_features
         # (batch, time, inputs) -> (tokens, inputs), and (batch, time) -> (tokens,)
@@ -123,7 +123,7 @@ class TagReadout(Readout):
         targets = nn.functional.one_hot(tag_ids, tags).bool()  # (tokens, tags)
         return Rows(examples.inputs[mask], targets, weights)
 
-    def loss(self, scores: Tensor, examples: Examples, scales: Tensor) -> Tensor:
+    def loss(self, scores: Tensor, examples: ReadoutBatch, scales: Tensor) -> Tensor:
         """That of the head itself, over `scores` in place of states."""
         tags = self.linear.out_features
         scaled: dict[str, Tensor] = {
@@ -171,13 +171,13 @@ class ClassReadout(Readout):
         assert isinstance(linear, nn.Linear)
         self.linear = linear
 
-    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> Examples:
+    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> ReadoutBatch:
         """Pooled states of texts."""
         mask = batch.tokens.mask
         pooled, _ = self.head.pooling(states, final, mask)  # (batch, inputs)
-        return Examples(pooled, mask, batch.target("classes"), batch.weights)
+        return ReadoutBatch(pooled, mask, batch.target("classes"), batch.weights)
 
-    def rows(self, examples: Examples) -> Rows:
+    def rows(self, examples: ReadoutBatch) -> Rows:
         """One for each text, with its weight, and that of its class where it has one."""
         targets, weights = examples.targets, examples.weights
         if not self.head.several:
@@ -186,7 +186,7 @@ class ClassReadout(Readout):
             weights = of_classes if weights is None else weights * of_classes
         return Rows(examples.inputs, targets, weights)
 
-    def loss(self, scores: Tensor, examples: Examples, scales: Tensor) -> Tensor:
+    def loss(self, scores: Tensor, examples: ReadoutBatch, scales: Tensor) -> Tensor:
         """Cross-entropy, binary where a text may have several classes."""
         logits, shares = scales[0] * scores, examples.targets.to(scores.dtype)
         if not self.head.several:
@@ -199,7 +199,7 @@ class ClassReadout(Readout):
         return (each * self.head.class_weights).sum()
 
 
-def fit_scales(readout: Readout, examples: Sequence[Examples]) -> Tensor:
+def fit_scales(readout: Readout, examples: Sequence[ReadoutBatch]) -> Tensor:
     """The scales with the smallest loss on these examples, of the layer as it was placed.
 
     Returns:

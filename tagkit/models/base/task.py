@@ -38,7 +38,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, load_corpus
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features import Ids
 from tagkit.features.batching.batch import Batch
@@ -315,7 +315,7 @@ class Task(ABC):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> Mapping[str, Judged]:
+    ) -> Mapping[str, Outcomes]:
         """What calibration is measured on, by the name of the head that gives the probabilities.
 
         Args:

@@ -54,7 +54,7 @@ _UNITS_WITH_GATES = 16_384
 
 
 @dataclass(frozen=True)
-class Reading:
+class SentenceUnits:
     """A sentence as a language model reads it.
 
     Attributes:
@@ -86,7 +86,7 @@ class LanguageReader:
         # A word that is written like it in a sentence is an unknown one.
         self._end = self._numbers.pop(END)
 
-    def reading(self, words: Sequence[str]) -> Reading:
+    def reading(self, words: Sequence[str]) -> SentenceUnits:
         """Units of a sentence, and where each word's state is among those after each unit."""
         # Characters: a blank at the side from which the state of a word is taken.
         blank = int(isinstance(within(self._cut_by), CharacterUnits))
@@ -105,7 +105,9 @@ class LanguageReader:
                 # The last unit that ends at this offset or before it; unit 0 is read second.
                 places.append(bisect_right(ends, start + len(word) + blank))
             start += len(word) + 1
-        return Reading([self._end, *(reversed(numbers) if self._backward else numbers)], places)
+        return SentenceUnits(
+            [self._end, *(reversed(numbers) if self._backward else numbers)], places
+        )
 
     def states(self, rows: UnitRows, mask: Tensor) -> Tensor:
         """(batch, time, states) the state at each word, zero on padding.
@@ -176,7 +178,7 @@ class LanguageReader:
         return [found[number] for number in range(len(readings))]
 
     def _states(
-        self, readings: Sequence[Reading], rows: int, device: torch.device
+        self, readings: Sequence[SentenceUnits], rows: int, device: torch.device
     ) -> Iterator[States]:
         """What `read` returns of sentences of similar length, in a batch of so many rows."""
         longest = max(len(reading.units) for reading in readings)

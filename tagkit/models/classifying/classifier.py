@@ -22,7 +22,7 @@ from tagkit.corpus.splits.class_counts import several_classes
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
@@ -328,7 +328,7 @@ class ClassifyTask(Task):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> Mapping[str, Judged]:
+    ) -> Mapping[str, Outcomes]:
         """The most probable class, or each class where a text may have several."""
         several = context.config.head.several_classes
         return {CLASSES: judged_classes(split, predictions, several=several)}

@@ -19,7 +19,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, for_training
 from tagkit.evaluation.reports.class_report import JointReport, whole_accuracy
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
@@ -269,7 +269,7 @@ class JointTask(TagTask):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> Mapping[str, Judged]:
+    ) -> Mapping[str, Outcomes]:
         """Those of both heads."""
         several = context.config.head.several_classes
         return {

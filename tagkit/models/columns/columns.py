@@ -23,7 +23,7 @@ from tagkit.errors import BundleError
 from tagkit.evaluation.reports.column_report import ColumnsReport, column_key
 from tagkit.evaluation.reports.criterion import Criterion, find_column_criterion
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import MEAN
 from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.features.batching.targets import Target
@@ -361,7 +361,7 @@ class ColumnsTask(Task):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> Mapping[str, Judged]:
+    ) -> Mapping[str, Outcomes]:
         """Spans of the first column that has spans; of every other column its values."""
         columns = context.vocabulary.columns
         with_spans = _spans_column(columns)

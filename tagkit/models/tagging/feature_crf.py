@@ -24,7 +24,7 @@ from tagkit.models.base.task_records import FitCorpus, SentenceBatch
 from tagkit.models.tagging.tag_sharing import label_sharing
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids, fit
-from tagkit.nn.feature_crf.feature_crf_blocks import Examples, Features
+from tagkit.nn.feature_crf.feature_crf_blocks import FeatureExamples, Features
 from tagkit.text.records import Sentence
 
 # Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.
@@ -80,7 +80,7 @@ def fit_feature_crf(
     lengths = np.array([len(sentence) for sentence in sentences])
     if crf.clusters is not None:
         crf.clusters.find(model.embed.words.vectors)
-    examples = Examples(
+    examples = FeatureExamples(
         features=[
             *_features(sentences, few_spans=is_shared),
             *_cluster_features(crf, vectors, lengths),

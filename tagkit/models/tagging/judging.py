@@ -5,18 +5,18 @@ from functools import partial
 
 from tagkit.corpus.records.dataset import Split
 from tagkit.evaluation.scores.judged import (
-    Judged,
-    judge_classes,
-    judge_spans,
-    judge_tokens,
+    Outcomes,
+    class_outcomes,
+    span_outcomes,
+    token_outcomes,
     with_places,
 )
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import Prediction
-from tagkit.text.schemes import PLAIN, has_spans, stretches
+from tagkit.text.schemes import PLAIN, has_spans, span_tuples
 
 
-def judged_tags(split: Split, predictions: Sequence[Prediction], *, strict: bool) -> Judged:
+def judged_tags(split: Split, predictions: Sequence[Prediction], *, strict: bool) -> Outcomes:
     """Spans, or plain labels of tokens.
 
     Args:
@@ -38,7 +38,7 @@ def judged_column(
     *,
     scheme: str,
     strict: bool,
-) -> Judged:
+) -> Outcomes:
     """One of several tag columns: spans or values, as of `judged_tags`.
 
     Args:
@@ -51,30 +51,30 @@ def judged_column(
     gold = [sentence.columns[place].values for sentence in split.sentences]
     if has_spans(scheme):
         return _judged_spans(gold, predictions, scheme, strict=strict)
-    return judge_tokens(
+    return token_outcomes(
         gold,
         [each.columns[place].values for each in predictions],
         [each.columns[place].probabilities or () for each in predictions],
     )
 
 
-def judged_classes(split: Split, predictions: Sequence[Prediction], *, several: bool) -> Judged:
+def judged_classes(split: Split, predictions: Sequence[Prediction], *, several: bool) -> Outcomes:
     """Classes of texts; `several` says whether a text may have more than one."""
     gold = [sentence.labels for sentence in split.sentences]
-    return judge_classes(gold, (each.scores for each in predictions), several=several)
+    return class_outcomes(gold, (each.scores for each in predictions), several=several)
 
 
 def _judged_spans(
     gold: Sequence[Sequence[str]], predictions: Sequence[Prediction], scheme: str, *, strict: bool
-) -> Judged:
-    spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
-    return judge_spans(
+) -> Outcomes:
+    spans_of = partial(well_formed_spans, scheme=scheme) if strict else span_tuples
+    return span_outcomes(
         (spans_of(tags) for tags in gold), (with_places(each.spans) for each in predictions)
     )
 
 
-def _judged_values(gold: Sequence[Sequence[str]], predictions: Sequence[Prediction]) -> Judged:
-    return judge_tokens(
+def _judged_values(gold: Sequence[Sequence[str]], predictions: Sequence[Prediction]) -> Outcomes:
+    return token_outcomes(
         gold,
         [each.tags for each in predictions],
         [each.probabilities or () for each in predictions],

@@ -18,7 +18,7 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, for_training
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Judged
+from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
@@ -319,7 +319,7 @@ class TagTask(Task):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> Mapping[str, Judged]:
+    ) -> Mapping[str, Outcomes]:
         """Spans, or plain labels of tokens."""
         return {TAGS: judged_tags(split, predictions, strict=strict)}
 

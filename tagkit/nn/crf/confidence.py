@@ -1,6 +1,6 @@
 """How probable the tags and spans of a path are, from the messages of forward-backward.
 
-A span is a stretch of tags with an end, so that its probability is a product along the chain:
+A span is a run of tags with an end, so that its probability is a product along the chain:
 
     p(span) = p(first tag | x) * product of p(tag | tag before, x)
               * (1 - p(the next tag continues it | last tag, x))
@@ -64,7 +64,7 @@ class SpanConfidence(PathConfidence):
     Attributes:
         probs: (batch, time) marginal probability of each token's tag.
         step_log_probs: (batch, time) log P(tag | tag before, sentence), the first column
-            log P(tag | sentence): summed over a stretch after its first token's `probs`, the
+            log P(tag | sentence): summed over a run after its first token's `probs`, the
             probability of just these tags there.
         continuation_prob: (batch, time) probability that the next token continues this token's
             span, given this tag; 0 at the last token and where the tag itself says where its span
@@ -121,7 +121,7 @@ def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Span
 
 
 @dataclass(frozen=True, slots=True)
-class _Factors:
+class _LogFactors:
     """Logarithms of probabilities along a path; of any value on padding.
 
     Attributes:
@@ -135,7 +135,7 @@ class _Factors:
     continued: Array
 
 
-def _factors(chain: Chain, tag_ids: _Ids, next_ids: _Ids) -> _Factors:
+def _factors(chain: Chain, tag_ids: _Ids, next_ids: _Ids) -> _LogFactors:
     """For sentences that scaled products are right for with these, for the others in logarithms.
 
     Args:
@@ -159,7 +159,7 @@ def _factors(chain: Chain, tag_ids: _Ids, next_ids: _Ids) -> _Factors:
     return found
 
 
-def _scaled_factors(scaled: Scaled, tag_ids: _Ids, next_ids: _Ids) -> tuple[_Factors, Flags]:
+def _scaled_factors(scaled: Scaled, tag_ids: _Ids, next_ids: _Ids) -> tuple[_LogFactors, Flags]:
     """For paths (time, batch); also for which sentences they are right, (batch,) bool."""
     with np.errstate(all="ignore"):  # sentences that are not safe
         beta, incoming = scaled_backward(scaled)
@@ -183,10 +183,10 @@ def _scaled_factors(scaled: Scaled, tag_ids: _Ids, next_ids: _Ids) -> tuple[_Fac
         safe = scaled.safe & np.isfinite(here).all(0)
         if scaled.steps.constrained:
             safe &= ~underflows(beta)
-    return _Factors(here, taken, continued), safe
+    return _LogFactors(here, taken, continued), safe
 
 
-def _log_factors(chain: Chain, paths: _Ids, next_ids: _Ids) -> _Factors:
+def _log_factors(chain: Chain, paths: _Ids, next_ids: _Ids) -> _LogFactors:
     """As `_scaled_factors`, for scores of any size."""
     messages = forward_backward(chain)
     device = chain.emissions.device
@@ -200,4 +200,4 @@ def _log_factors(chain: Chain, paths: _Ids, next_ids: _Ids) -> _Factors:
         steps.gather(2, after.unsqueeze(2)).squeeze(2) for after in (tag_ids[:, 1:], continuing)
     )
     here = both.squeeze(2) - messages.log_partition.unsqueeze(1)
-    return _Factors(*(part.detach().cpu().numpy().T for part in (here, taken, continued)))
+    return _LogFactors(*(part.detach().cpu().numpy().T for part in (here, taken, continued)))

@@ -119,7 +119,7 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     # Weights far out of range give infinite scores, whose differences are not numbers; readers of
     # the result report that.
     with np.errstate(invalid="ignore"):
-        search = _Search(best_prefixes(chain), count)
+        search = _PathSearch(best_prefixes(chain), count)
         ranks = 1
         while ranks < count and search.find(ranks):
             ranks += 1
@@ -132,7 +132,7 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     return paths.to(device), totals.to(device)
 
 
-class _Search:
+class _PathSearch:
     """The paths that were found, rank by rank, and the best ways to leave each.
 
     A way leaves a path at a token: it has another tag there, and all tags of the path after it.

@@ -114,13 +114,13 @@ def _counts(scaled: Scaled | None, exact: _Exact | None, grad: Tensor) -> tuple[
 # (Rabiner 1989, section V.A, does so for each token).
 #
 # The matrices hold tags x tags numbers for each token: where those of the batch are more than
-# `_BYTES`, a stretch of tokens is computed after the other, and computed again for its gradient.
+# `_BYTES`, a chunk of tokens is computed after the other, and computed again for its gradient.
 # Where there is too much to multiply, steps are taken in turn.
 
 
-# The matrices of a stretch, at most; the gradient needs several times as much.
+# The matrices of a chunk, at most; the gradient needs several times as much.
 _BYTES = 2**28
-# A stretch of fewer steps would be launched as often as single steps, which need no matrices.
+# A chunk of fewer steps would be launched as often as single steps, which need no matrices.
 _FEWEST = 8
 # Multiplications of pairs of matrices, tags^3 for each token, at most. Steps in turn need tags^2.
 # 32 sentences of 24 tokens took an H200 3.4 ms in pairs and 6.4 in turn with 93 tags, 7.5 and 6.9
@@ -154,11 +154,9 @@ def tree_partition(chain: Chain) -> Tensor:
         alpha, scale = _in_turn(alpha, steps, factors, mask)
         log_scale = log_scale + scale
     elif time:
-        stretch = min(_padded(time), 1 << (room.bit_length() - 1))
-        for parts in zip(
-            torch.split(factors, stretch, 1), torch.split(mask, stretch, 1), strict=True
-        ):
-            if stretch < time:
+        chunk = min(_padded(time), 1 << (room.bit_length() - 1))
+        for parts in zip(torch.split(factors, chunk, 1), torch.split(mask, chunk, 1), strict=True):
+            if chunk < time:
                 alpha, scale = checkpoint(_in_pairs, alpha, steps, *parts, use_reentrant=False)
             else:
                 alpha, scale = _in_pairs(alpha, steps, *parts)

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.feature_crf.feature_crf_blocks import Block, Examples, make_blocks
+from tagkit.nn.feature_crf.feature_crf_blocks import FeatureBlock, FeatureExamples, make_blocks
 from tagkit.nn.feature_crf.vector_clusters import VectorClusters
 from tagkit.nn.optimizers import minimize, with_gradient
 
@@ -75,7 +75,7 @@ class FeatureCrf(nn.Module):
         self.register_buffer("transitions", torch.zeros(tags, tags))
         self.register_buffer("vector_weights", torch.zeros(3 * dim, tags))
         self.register_buffer("share", torch.zeros(()))
-        self._table: _Table | None = None
+        self._table: _WeightTable | None = None
         # Its stub has no types.
         self.register_load_state_dict_post_hook(_forget_table)  # type: ignore[no-untyped-call]
 
@@ -160,9 +160,9 @@ class FeatureCrf(nn.Module):
         """
         return self._known_table().entries(keys, len(self.transitions))
 
-    def _known_table(self) -> "_Table":
+    def _known_table(self) -> "_WeightTable":
         if self._table is None or self._table.keys is not self.keys:
-            self._table = _Table(self.keys, self.tags, self.weights)
+            self._table = _WeightTable(self.keys, self.tags, self.weights)
         return self._table
 
 
@@ -171,7 +171,7 @@ def _forget_table(crf: FeatureCrf, _: object) -> None:
     crf._table = None
 
 
-class _Table:
+class _WeightTable:
     """Where the weights of each feature are, on the CPU.
 
     Attributes:
@@ -230,7 +230,7 @@ _MIN_STEPS = 20  # of a search that time ends: with 10 the network is better alo
 
 def fit(
     crf: FeatureCrf,
-    examples: Examples,
+    examples: FeatureExamples,
     tag_weights: Tensor | None,
     max_seconds: float,
     on_pass: Callable[[int], None],
@@ -279,7 +279,7 @@ def fit(
 
 @torch.no_grad()
 def _loss_and_slopes(
-    blocks: Sequence[Block],
+    blocks: Sequence[FeatureBlock],
     values: Tensor,
     shares: Tensor,
     weights: Tensor,
@@ -327,7 +327,7 @@ def _loss_and_slopes(
     return loss, slopes
 
 
-def _values(examples: Examples, keys: Ids) -> Tensor:
+def _values(examples: FeatureExamples, keys: Ids) -> Tensor:
     """(weights,) of the feature of each weight; `keys` are (weights,)."""
     values = np.ones(len(keys))
     for group in examples.features:
@@ -336,7 +336,7 @@ def _values(examples: Examples, keys: Ids) -> Tensor:
     return torch.from_numpy(values)
 
 
-def _pairs(examples: Examples, total: int, limit: int) -> tuple[Ids, npt.NDArray[np.int32]]:
+def _pairs(examples: FeatureExamples, total: int, limit: int) -> tuple[Ids, npt.NDArray[np.int32]]:
     """Features and tags that are together in a corpus, the most frequent, ascending.
 
     Args:

@@ -50,7 +50,7 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True)
-class Examples:
+class FeatureExamples:
     """Sentences to learn from, their tokens one after another.
 
     Attributes:
@@ -69,7 +69,7 @@ class Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FeatureBlock:
     """Sentences that share what their features score.
 
     Attributes:
@@ -83,11 +83,11 @@ class Block:
     entries: Tensor
     numbers: Tensor
     rows: int
-    batches: "list[Batch]"
+    batches: "list[BlockBatch]"
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BlockBatch:
     """Sentences of similar length.
 
     Attributes:
@@ -134,8 +134,8 @@ class Batch:
 
 
 def make_blocks(
-    crf: FeatureCrf, examples: Examples, vectors: Tensor, tag_weights: Tensor | None
-) -> list[Block]:
+    crf: FeatureCrf, examples: FeatureExamples, vectors: Tensor, tag_weights: Tensor | None
+) -> list[FeatureBlock]:
     """All sentences, those of similar length together.
 
     Args:
@@ -173,7 +173,7 @@ def make_blocks(
         # Where each batch ends in the tokens of the block; `split` needs no end of the last one.
         ends = np.cumsum([each.size for each in places])
         found.append(
-            Block(
+            FeatureBlock(
                 entries=torch.from_numpy(np.concatenate(entries)),
                 numbers=torch.from_numpy(np.concatenate(numbers)),
                 rows=rows,
@@ -227,13 +227,13 @@ def _places(lengths: Ids, own: Ids) -> Ids:
 
 
 def _batch(
-    examples: Examples,
+    examples: FeatureExamples,
     windows: Tensor,
     own: Ids,
     places: Ids,
     items: Tensor,
     tag_weights: Tensor | None,
-) -> Batch:
+) -> BlockBatch:
     """Sentences of a corpus.
 
     Args:
@@ -241,11 +241,11 @@ def _batch(
         windows: (tokens, 3 x dim) of it.
         own: (batch,) which sentences.
         places: (batch, time) where their tokens are.
-        items: (groups, batch x time) as of `Batch`.
+        items: (groups, batch x time) as of `BlockBatch`.
         tag_weights: as of `fit`.
     """
     weights = np.ones(len(own)) if examples.weights is None else examples.weights[own]
-    return Batch(
+    return BlockBatch(
         items=items,
         windows=windows[torch.from_numpy(places.ravel())],
         mask=torch.from_numpy(np.arange(places.shape[1]) < examples.lengths[own, None]),

@@ -21,7 +21,7 @@ from torch import Tensor
 from tagkit.nn.generation.choice import ban, ban_where
 from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.generate import Ending, ended_by, halt_probs_of
-from tagkit.nn.generation.step import State, Step, select_rows
+from tagkit.nn.generation.step import State, StepModel, select_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Hypothesis:
 
 @torch.no_grad()
 def beam_search(
-    step: Step,
+    step: StepModel,
     start: Tensor,
     state: State,
     ending: Ending,

@@ -9,7 +9,7 @@ from torch import Tensor
 from tagkit.nn.generation.choice import METHODS, Choice
 from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.row_random import RowRandom
-from tagkit.nn.generation.step import State, Step, StepOutput, select_rows
+from tagkit.nn.generation.step import State, StepModel, StepOutput, select_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Event:
 
 @torch.no_grad()
 def generate(
-    step: Step,
+    step: StepModel,
     start: Tensor,
     state: State,
     choice: Choice,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tagkit.nn.generation.generate import halt_probs_of
-from tagkit.nn.generation.step import State, Step, select_rows
+from tagkit.nn.generation.step import State, StepModel, select_rows
 
 NOT_ASKED = -1  # in place of a unit whose probability does not count
 # Steps of the shortest segment: shorter ones would cost more than the padding that they save.
@@ -15,7 +15,7 @@ _SHORTEST = 16
 _READ_AT_ONCE = 16_384  # units of all rows, padding included, that are in memory together
 
 
-class Score(Protocol):
+class PathScorer(Protocol):
     """A model that says how probable known units are, many at once."""
 
     def __call__(self, ids: Tensor, wanted: Tensor, state: State, /) -> tuple[Tensor, State]:
@@ -33,7 +33,7 @@ class Score(Protocol):
 
 @torch.no_grad()
 def segment_log_probs(
-    score: Score,
+    score: PathScorer,
     start: Tensor,
     state: State,
     paths: Sequence[Sequence[int]],
@@ -72,7 +72,7 @@ def segment_log_probs(
 
 @torch.no_grad()
 def path_log_probs(
-    step: Step,
+    step: StepModel,
     start: Tensor,
     state: State,
     paths: Sequence[Sequence[int]],

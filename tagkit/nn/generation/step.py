@@ -31,7 +31,7 @@ class StepOutput:
     halt_probs: Tensor | None
 
 
-class Step(Protocol):
+class StepModel(Protocol):
     """A model of the next unit."""
 
     def __call__(self, ids: Tensor, state: State, /) -> StepOutput:

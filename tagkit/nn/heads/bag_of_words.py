@@ -39,7 +39,7 @@ _LEFT, _RIGHT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class NgramCounts:
     """Words and pairs of several texts, each once a text.
 
     Attributes:
@@ -88,7 +88,7 @@ class BagOfWords(nn.Module):
         self.register_buffer("weight", torch.zeros(words + pairs, classes))
         self.register_buffer("bias", torch.zeros(classes))
 
-    def count(self, texts: Sequence[Ids]) -> Counts:
+    def count(self, texts: Sequence[Ids]) -> NgramCounts:
         """The known words, and the pairs of them, of texts as ids."""
         ids = np.concatenate([np.zeros(0, np.int64), *texts])
         of_text = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
@@ -104,9 +104,9 @@ class BagOfWords(nn.Module):
         # One number of text and row; np.unique sorts by the text first.
         both, counts = np.unique(found * (self.words + self.pairs) + rows, return_counts=True)
         text, row = np.divmod(both, self.words + self.pairs)
-        return Counts(row, text, counts, len(texts))
+        return NgramCounts(row, text, counts, len(texts))
 
-    def _values(self, found: Counts) -> Tensor:
+    def _values(self, found: NgramCounts) -> Tensor:
         """(entries,) tf-idf, of length 1 in each text."""
         # (1 + log count) x idf
         tf = torch.from_numpy(1 + np.log(found.counts)).float().to(self.idf.device)

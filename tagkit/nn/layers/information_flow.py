@@ -69,14 +69,14 @@ def watch(
         raise ValueError(f"{type(network).__name__} has no steps that can be differentiated")
     parameters = [one for one in network.parameters() if one.requires_grad]
     # Parameters are arguments, since gradients are returned for arguments alone.
-    found: tuple[Tensor, Tensor] = _Watched.apply(  # type: ignore[no-untyped-call]
+    found: tuple[Tensor, Tensor] = _WatchedStates.apply(  # type: ignore[no-untyped-call]
         network, segment, before, inputs.detach(), states, *parameters
     )
     penalties.append(found[1])
     return found[0]
 
 
-class _Watched(torch.autograd.Function):
+class _WatchedStates(torch.autograd.Function):
     """Forward: the states as they are, and a penalty of 0. Backward: the gradient of Omega too."""
 
     @staticmethod

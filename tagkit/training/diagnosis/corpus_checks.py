@@ -17,7 +17,7 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import decomposed
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
-from tagkit.text.schemes import DISPLAY, has_spans, stretches
+from tagkit.text.schemes import DISPLAY, has_spans, span_tuples
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 from tagkit.training.events.finding import Check, Finding, Statement
 from tagkit.training.setup.setup import Prepared
@@ -124,7 +124,7 @@ def _spans_of(sequences: Iterable[Sequence[str]]) -> Counter[str]:
     # Whether a span begins at a tag depends on the tag before it alone, and a corpus has millions
     # of such pairs, but few distinct ones.
     for step, count in count_steps(sequences).items():
-        for start, _, label in stretches(step):
+        for start, _, label in span_tuples(step):
             if start == 1:
                 counts[label or "_"] += count
     return counts

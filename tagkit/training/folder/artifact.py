@@ -14,7 +14,7 @@ Proof = Callable[[Path], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class FileArtifact:
+class OwnedFile:
     """A file in the folder of a run.
 
     Attributes:
@@ -32,7 +32,7 @@ class FileArtifact:
 
 
 @dataclass(frozen=True, slots=True)
-class FolderArtifact:
+class OwnedFolder:
     """A folder in the folder of a run.
 
     Attributes:

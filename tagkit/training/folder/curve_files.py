@@ -17,7 +17,7 @@ from tagkit.errors import CheckpointError
 from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point
 from tagkit.storage import CURVE, cannot_write, write_whole
 from tagkit.text.json_text import from_json, plain, to_json
-from tagkit.training.folder.artifact import FileArtifact
+from tagkit.training.folder.artifact import OwnedFile
 from tagkit.wording import FORCE, Message, reason
 
 PICTURE = "learning-curve.svg"
@@ -31,7 +31,7 @@ def size_folder(sentences: int, seed: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredPoints:
     """The points that a folder has so far.
 
     Attributes:
@@ -52,7 +52,9 @@ class Measured:
     seeds: tuple[int, ...] = ()
 
 
-def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None = None) -> None:
+def write_measured(
+    folder: Path, measured: MeasuredPoints, curve: LearningCurve | None = None
+) -> None:
     """Write learning-curve.json: the points, and of a complete curve the law and forecasts.
 
     Raises:
@@ -78,7 +80,7 @@ def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None
         raise cannot_write(folder / CURVE, error) from None
 
 
-def read_measured(folder: Path) -> Measured:
+def read_measured(folder: Path) -> MeasuredPoints:
     """The points that were measured so far.
 
     Raises:
@@ -96,7 +98,7 @@ def read_measured(folder: Path) -> Measured:
         if sizes is None and record.get("law"):  # of a version that wrote no sizes
             sizes = {point.sentences for point in points}
         seeds = record.get("seeds", {point.seed for point in points})
-        return Measured(
+        return MeasuredPoints(
             dict(record["run"]), str(record["measure"]), str(record["unit"]), points,
             tuple(sorted(map(int, sizes or ()))), tuple(sorted(map(int, seeds))),
         )  # fmt: skip
@@ -120,4 +122,4 @@ def _is_curve(path: Path) -> bool:
     return bool(record.keys() >= {"format_version", "measure", "points", "law", "forecasts", "run"})
 
 
-FILES = (FileArtifact(CURVE, _is_curve, companions=(PICTURE,)),)
+FILES = (OwnedFile(CURVE, _is_curve, companions=(PICTURE,)),)

@@ -20,17 +20,17 @@ from tagkit.errors import CheckpointError, ConfigError
 from tagkit.models.base.seed_folders import SEED_RUN
 from tagkit.storage import LOCK, MANIFEST
 from tagkit.training.folder import curve_files, run_files, seed_scores, trials
-from tagkit.training.folder.artifact import FileArtifact, FolderArtifact, Proof
+from tagkit.training.folder.artifact import OwnedFile, OwnedFolder, Proof
 from tagkit.training.folder.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.training.folder.run_files import CHECKPOINTS, MODELS
 from tagkit.wording import reason
 
 # All that a run of any command may write. Each row comes from the module that writes the file.
-FILES: dict[str, FileArtifact] = {
+FILES: dict[str, OwnedFile] = {
     row.name: row
     for row in (*run_files.FILES, *seed_scores.FILES, *trials.FILES, *curve_files.FILES)
 }
-FOLDERS: tuple[FolderArtifact, ...] = run_files.FOLDERS
+FOLDERS: tuple[OwnedFolder, ...] = run_files.FOLDERS
 SUBRUNS = (SEED_RUN, trials.TRIAL_RUN, curve_files.SIZE_RUN)
 _FILE_NAMES = {name for row in FILES.values() for name in (row.name, *row.companions)}
 _BOOKKEEPING = (MANIFEST, HALF_MANIFEST, LOCK)

@@ -21,7 +21,7 @@ from tagkit.models.bundle.bundle import read_metadata
 from tagkit.storage import BEST, HISTORY, LAST, METADATA, WEIGHTS, digest_of
 from tagkit.training.events.callbacks import CURVES, LOG
 from tagkit.training.events.plots import LOSS_LABEL, SCORE_LABEL
-from tagkit.training.folder.artifact import FileArtifact, FolderArtifact
+from tagkit.training.folder.artifact import OwnedFile, OwnedFolder
 from tagkit.training.folder.checkpoint import CHECKPOINT_FILES, is_whole
 
 MODELS = (BEST, LAST)
@@ -91,13 +91,13 @@ def _is_tracked(folder: Path) -> bool:
 
 
 FILES = (
-    FileArtifact(HISTORY, _is_history, is_log=True),
-    FileArtifact(LOG, _is_log, is_log=True),
-    FileArtifact(CURVES, _is_curves, is_log=True),
-    FileArtifact(REPORT_JSON, _is_report, companions=RESULTS[:-1], is_log=True),
+    OwnedFile(HISTORY, _is_history, is_log=True),
+    OwnedFile(LOG, _is_log, is_log=True),
+    OwnedFile(CURVES, _is_curves, is_log=True),
+    OwnedFile(REPORT_JSON, _is_report, companions=RESULTS[:-1], is_log=True),
 )
 FOLDERS = (
-    FolderArtifact(re.compile("|".join(MODELS)), _is_model, MODEL_FILES),
-    FolderArtifact(re.compile(rf"{CHECKPOINTS}/step-[0-9]+"), is_whole, CHECKPOINT_FILES),
-    FolderArtifact(re.compile(TRACKED), _is_tracked, is_log=True),
+    OwnedFolder(re.compile("|".join(MODELS)), _is_model, MODEL_FILES),
+    OwnedFolder(re.compile(rf"{CHECKPOINTS}/step-[0-9]+"), is_whole, CHECKPOINT_FILES),
+    OwnedFolder(re.compile(TRACKED), _is_tracked, is_log=True),
 )

@@ -10,7 +10,7 @@ from tagkit.evaluation.scores.scores import Score
 from tagkit.models.base.seed_folders import SUMMARY
 from tagkit.storage import write_whole
 from tagkit.text.json_text import Record, to_json
-from tagkit.training.folder.artifact import FileArtifact
+from tagkit.training.folder.artifact import OwnedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +99,4 @@ def _is_summary(path: Path) -> bool:
     return all(row.keys() - {"by_label"} == {"seed", "epoch", "dev", "test"} for row in rows)
 
 
-FILES = (FileArtifact(SUMMARY, _is_summary),)
+FILES = (OwnedFile(SUMMARY, _is_summary),)

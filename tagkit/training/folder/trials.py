@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, parse_config
-from tagkit.training.folder.artifact import FileArtifact
+from tagkit.training.folder.artifact import OwnedFile
 
 STUDY, BEST_CONFIG = "study.db", "best.toml"
 # SQLite's rollback journal, and its log and index of write-ahead mode; a kill leaves them behind.
@@ -109,6 +109,6 @@ def _is_best_config(path: Path) -> bool:
 
 
 FILES = (
-    FileArtifact(STUDY, _is_study, companions=STUDY_FILES[1:]),
-    FileArtifact(BEST_CONFIG, _is_best_config),
+    OwnedFile(STUDY, _is_study, companions=STUDY_FILES[1:]),
+    OwnedFile(BEST_CONFIG, _is_best_config),
 )

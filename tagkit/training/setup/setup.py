@@ -36,7 +36,7 @@ from tagkit.models.tagging.tag_sharing import refuse_without_spans
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import OUTSIDE, split_tag, stretches
+from tagkit.text.schemes import OUTSIDE, span_tuples, split_tag
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.training.setup.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.setup.corpus_vocabulary import learn_vocabulary
@@ -150,7 +150,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
             size = replace(
                 size,
                 alike=alike_in_documents(corpus.train.sentences),
-                spans=sum(len(stretches(each.tags or ())) for each in corpus.train.sentences),
+                spans=sum(len(span_tuples(each.tags or ())) for each in corpus.train.sentences),
             )
         chosen = choose_by_size(config, size)
     else:

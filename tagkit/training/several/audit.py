@@ -32,7 +32,7 @@ from tagkit.models.task_table import task_of
 from tagkit.nn.threads import given_threads
 from tagkit.storage import scratch_folder, write_remedy
 from tagkit.text.records import Prediction, Sentence
-from tagkit.text.schemes import Stretch, has_spans, stretches
+from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
 from tagkit.training.events.callbacks import Listener, listener_of
 from tagkit.training.processes.launcher import is_alone
 from tagkit.training.several.folds import Fold, cut_into_folds, require_enough
@@ -261,7 +261,7 @@ class _Contradictions:
         predictions: Sequence[Prediction],
     ) -> None:
         is_spans = has_spans(self.split.scheme)
-        read = stretches if is_spans else _of_tokens
+        read = span_tuples if is_spans else _of_tokens
         known = predictor.labels()
         # A model cannot agree with a label that its part of the corpus lacks.
         found = [
@@ -334,12 +334,12 @@ class _Contradictions:
         )
 
 
-def _of_tokens(tags: Sequence[str]) -> list[Stretch]:
+def _of_tokens(tags: Sequence[str]) -> list[SpanTuple]:
     """Plain labels as stretches of one word."""
     return [(index, index + 1, tag) for index, tag in enumerate(tags)]
 
 
-def _hull(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> tuple[int, int]:
+def _hull(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> tuple[int, int]:
     both = (*gold, *predicted)
     return min(each[0] for each in both), max(each[1] for each in both)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import span_tuples
 from tagkit.wording import Message, Setting, plural, plural_of
 
 
@@ -108,5 +108,5 @@ def require_enough(fold: Fold, split: Split) -> None:
 
 def _entities(sentence: Sentence) -> frozenset[tuple[str, ...]]:
     """The words of each span, whatever its label: that may be the mistake."""
-    found = stretches(sentence.tags or ())
+    found = span_tuples(sentence.tags or ())
     return frozenset(sentence.words[start:end] for start, end, _ in found)

@@ -29,7 +29,7 @@ from tagkit.training.events.callbacks import Listener, Step, listener_of
 from tagkit.training.folder.beforehand import check_beforehand
 from tagkit.training.folder.curve_files import (
     PICTURE,
-    Measured,
+    MeasuredPoints,
     read_measured,
     size_folder,
     write_measured,
@@ -140,7 +140,7 @@ def learning_curve(
         before = _measured_before(run_folder, resume=resume, force=force)
         counts = counts or (before and before.sizes) or usual_counts(total, path, unit)
         seeds = _seeds(given, before)
-        fresh = Measured({}, measure, unit, sizes=counts, seeds=tuple(sorted(seeds)))
+        fresh = MeasuredPoints({}, measure, unit, sizes=counts, seeds=tuple(sorted(seeds)))
         measured, config = _open(run_folder, before, fresh, config)
         listener.on_start(counts, seeds, measure, unit)
         there = {(point.sentences, point.seed): point for point in measured.points}
@@ -209,7 +209,7 @@ def _refuse_unfit(config: Config) -> None:
     require_files(config, "the trainings of a learning curve")
 
 
-def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Measured | None:
+def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> MeasuredPoints | None:
     """The curve in the folder that is to be continued; None for a new one.
 
     Raises:
@@ -234,14 +234,14 @@ def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Mea
     return read_measured(folder) if is_curve and resume else None
 
 
-def _seeds(given: TrainConfig, before: Measured | None) -> tuple[int, ...]:
+def _seeds(given: TrainConfig, before: MeasuredPoints | None) -> tuple[int, ...]:
     """The seeds of the trainings: those that are named, or those of a curve that is resumed."""
     return given.seeds or (before.seeds if before else ()) or (given.seed,)
 
 
 def _open(
-    run_folder: RunFolder, before: Measured | None, fresh: Measured, config: Config
-) -> tuple[Measured, Config]:
+    run_folder: RunFolder, before: MeasuredPoints | None, fresh: MeasuredPoints, config: Config
+) -> tuple[MeasuredPoints, Config]:
     """Make the folder ready; the points to continue from, and the options of those to come.
 
     Raises:

@@ -125,7 +125,7 @@ def search_options(
             run_folder.clear()
         run_folder.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
         try:
-            search = _Search(
+            search = _StudySearch(
                 config, spaces, digests, run_folder, listener, budget, stop or threading.Event()
             )
             return search.run(trials)
@@ -135,7 +135,7 @@ def search_options(
             raise CheckpointError(Message(problem, _AGAIN)) from None
 
 
-class _Search:
+class _StudySearch:
     """An Optuna study, and the models that are trained for it."""
 
     def __init__(

@@ -9,8 +9,9 @@ from peaks import peak_mb
 from program import Program
 
 from tagkit.cli.commands import benchmark as command_times
-from tagkit.cli.commands.benchmark import PROGRAM
+from tagkit.cli.commands.benchmark import PROGRAM, CommandTimes, measured_lines
 from tagkit.errors import DataError
+from tagkit.inference.score.benchmark import Speed
 
 
 @pytest.mark.slow
@@ -74,3 +75,26 @@ def test_the_error_of_a_program_that_fails_is_the_whole_of_its_message(
     with pytest.raises(DataError) as failed:
         command_times._runs([sys.executable, *program], 1)
     assert failed.value.lines == lines
+
+
+def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -> None:
+    speeds = (
+        Speed("fp32", 0.9, {1: 10_000, 32: 50_000, 256: 90_000}, (0.5, 1.25, 2.0)),
+        Speed("int8", 0.8951, {1: 11_000, 32: 60_000, 256: 99_000}, (0.4, 1.0, 1.5)),
+    )
+    lines = list(measured_lines(CommandTimes(5000, 200, speeds, 2.0, 2.25, 3.5, 512.4, 1.84, 2)))
+    assert [line.split() for line in lines[1:3]] == [
+        ["fp32", "90.00", "+0.00", "10,000", "50,000", "90,000", "0.50", "1.25", "2.00"],
+        ["int8", "89.51", "-0.49", "11,000", "60,000", "99,000", "0.40", "1.00", "1.50"],
+    ]
+    assert lines[0].index("p99") + 3 == len(lines[1])
+    assert max(map(len, lines)) < 80
+    assert lines[4:] == [
+        "tokens per second by sentences per batch; milliseconds for a sentence alone",
+        "corpus     200 sentences, 5,000 tokens",
+        "threads    2",
+        "start-up   2.25 s for one text; importing torch alone takes 2.00 s",
+        "predict    3.50 s for the corpus, as a whole command",
+        "memory     512 MB at its peak",
+        "model      1.8 MB on disk",
+    ]

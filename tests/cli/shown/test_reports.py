@@ -8,12 +8,10 @@ import pytest
 from program import Program
 from random_language_model import context_of
 
-from tagkit.cli.commands.benchmark import Measured
-from tagkit.cli.shown.reports import info_lines, measured_lines
+from tagkit.cli.shown.reports import info_lines
 from tagkit.evaluation.reports.class_report import make_class_report
 from tagkit.evaluation.reports.confusion_text import confusion_lines
 from tagkit.evaluation.reports.report_text import report_lines
-from tagkit.inference.score.benchmark import Speed
 
 
 def test_a_matrix_is_printed_whole_or_as_its_largest_cells(tagkit: Program, tmp_path: Path) -> None:
@@ -35,29 +33,6 @@ def test_a_matrix_is_printed_whole_or_as_its_largest_cells(tagkit: Program, tmp_
     assert len(rows) == 10
     right = compare([("a", "a"), ("b", "b")])
     assert "predicted" not in right
-
-
-def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -> None:
-    speeds = (
-        Speed("fp32", 0.9, {1: 10_000, 32: 50_000, 256: 90_000}, (0.5, 1.25, 2.0)),
-        Speed("int8", 0.8951, {1: 11_000, 32: 60_000, 256: 99_000}, (0.4, 1.0, 1.5)),
-    )
-    lines = list(measured_lines(Measured(5000, 200, speeds, 2.0, 2.25, 3.5, 512.4, 1.84, 2)))
-    assert [line.split() for line in lines[1:3]] == [
-        ["fp32", "90.00", "+0.00", "10,000", "50,000", "90,000", "0.50", "1.25", "2.00"],
-        ["int8", "89.51", "-0.49", "11,000", "60,000", "99,000", "0.40", "1.00", "1.50"],
-    ]
-    assert lines[0].index("p99") + 3 == len(lines[1])
-    assert max(map(len, lines)) < 80
-    assert lines[4:] == [
-        "tokens per second by sentences per batch; milliseconds for a sentence alone",
-        "corpus     200 sentences, 5,000 tokens",
-        "threads    2",
-        "start-up   2.25 s for one text; importing torch alone takes 2.00 s",
-        "predict    3.50 s for the corpus, as a whole command",
-        "memory     512 MB at its peak",
-        "model      1.8 MB on disk",
-    ]
 
 
 CLASSES = ["abbreviation", "creative_work", "description_of_a_process_in_several_steps", "entity",

@@ -16,7 +16,7 @@ from tagkit.config import DataConfig, Format
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
@@ -167,7 +167,7 @@ def ends_clearly(path: Path, **options: object) -> None:
     """The file is read to its end, or refused in a sentence that names it."""
     data = DataConfig(**options)
     source = Source(str(path), data.encoding)
-    reading = Reading(data)
+    reading = ReaderOptions(data)
     refused: TagkitError | None = None
     try:
         for sentence in to_sentences(read_items(source, reading), reading):

@@ -2,12 +2,12 @@
 
 import json
 
-from tagkit.corpus.lint.findings import CheckReport, Finding, shown_lines
+from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, shown_lines
 from tagkit.wording import plural
 
 
 def test_a_report_is_what_json_gives_back() -> None:
-    report = CheckReport((), (Finding("note", "k", "f", "m", lines=(3, 4)),))
+    report = CheckReport((), (CorpusFinding("note", "k", "f", "m", lines=(3, 4)),))
     assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
 
 
@@ -17,7 +17,7 @@ def test_numbers_and_lines_are_told_in_words() -> None:
     assert shown_lines((1, 1, 2000)) == "lines 1, 2,000"
     assert shown_lines(tuple(range(1, 9))) == "lines 1, 2, 3, 4, 5 and 3 more"
     note, warning, error = (
-        Finding(severity, "k", "f", "m")  # type: ignore[arg-type]
+        CorpusFinding(severity, "k", "f", "m")  # type: ignore[arg-type]
         for severity in ("note", "warning", "error")
     )
     verdicts = [

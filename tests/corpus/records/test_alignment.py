@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
 from tagkit.corpus.records.alignment import overlaps, to_document, to_sentences, tokens_of
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan
 from tagkit.text.schemes import SPAN_SCHEMES, from_spans, to_spans
@@ -22,7 +22,7 @@ def document(text: str, *spans: tuple[int, int, str]) -> Document:
 
 def tagged(item: Document, how: str = "error", notes: list[str] | None = None) -> list[list[str]]:
     """word/tag of each token of each sentence."""
-    reading = Reading(
+    reading = ReaderOptions(
         DataConfig(on_misaligned=how), note=(notes if notes is not None else []).append
     )
     return [
@@ -65,7 +65,7 @@ def test_a_span_inside_a_token_is_settled_as_the_option_says_and_listed(
 def test_of_many_spans_that_are_made_to_fit_ten_are_listed_and_the_others_counted() -> None:
     notes: list[str] = []
     items = [document(TEXT, (1, 8, "X"))] * 13
-    reading = Reading(DataConfig(on_misaligned="expand"), note=notes.append)
+    reading = ReaderOptions(DataConfig(on_misaligned="expand"), note=notes.append)
     assert len(list(to_sentences(items, reading))) == 13
     assert len(notes) == 11
     assert notes[-1] == "a.ann: 3 more spans made to fit tokens, or dropped"
@@ -158,7 +158,7 @@ def test_the_remedy_is_that_of_the_spans_that_are_wrong(
 
 def test_somebody_who_listens_is_told_every_problem_and_nothing_is_raised() -> None:
     told: list[FormatError] = []
-    reading = Reading(DataConfig(), on_error=told.append)
+    reading = ReaderOptions(DataConfig(), on_error=told.append)
     items = [document(TEXT, (1, 3, "X")), document("New York", (0, 8, "A"), (4, 8, "B"))]
     assert len(list(to_sentences(items, reading))) == 2
     assert [(error.source, error.line) for error in told] == [("a.ann", 1), ("a.ann", 2)]
@@ -179,7 +179,7 @@ def test_neither_a_line_nor_a_sentence_ends_inside_a_span() -> None:
 
 def test_a_text_with_a_class_is_one_sequence() -> None:
     item = Document("One. Two.\nThree.", labels=("pos",), line=7)
-    (sentence,) = to_sentences([item], Reading(DataConfig()))
+    (sentence,) = to_sentences([item], ReaderOptions(DataConfig()))
     assert sentence == Sentence(
         words=("One", ".", "Two", ".", "Three", "."),
         labels=("pos",),
@@ -196,7 +196,7 @@ def test_tokens_that_the_corpus_gives_are_taken() -> None:
 
 @given(item=documents(texts(), words(max_size=2)))
 def test_texts_and_offsets_are_untouched_and_every_aligned_span_is_found(item: Document) -> None:
-    reading = Reading(DataConfig(), on_error=lambda _: None)
+    reading = ReaderOptions(DataConfig(), on_error=lambda _: None)
     found = list(to_sentences([item], reading))
     assert "".join(sentence.text or "" for sentence in found) == item.text
     offset, spans = 0, []
@@ -228,7 +228,7 @@ def test_a_sentence_is_the_same_behind_a_document(
     tags = from_spans(spans, len(found), scheme)
     item = to_document(Sentence(tuple(found), tags), plain=False)
     assert item.text == " ".join(found)
-    (back,) = to_sentences([item], Reading(DataConfig()))
+    (back,) = to_sentences([item], ReaderOptions(DataConfig()))
     assert back.words == tuple(found)
     assert to_spans(back.tags or ()) == tuple(spans)
 
@@ -246,17 +246,17 @@ def test_with_characters_as_tokens_a_span_may_end_within_a_word(
     text: str, start: int, end: int
 ) -> None:
     item = document(text, (start, end, "LOC"))
-    reading = Reading(DataConfig(tokenizer="characters"))
+    reading = ReaderOptions(DataConfig(tokenizer="characters"))
     (sentence,) = to_sentences([item], reading)
     assert to_document(sentence, plain=False).spans == item.spans
     if start:
         with pytest.raises(SpanErrors):
-            list(to_sentences([item], Reading(DataConfig())))
+            list(to_sentences([item], ReaderOptions(DataConfig())))
 
 
 def test_where_every_error_is_reported_what_to_do_is_noted_too() -> None:
     notes, errors = [], []
-    reading = Reading(DataConfig(), note=notes.append, on_error=errors.append)
+    reading = ReaderOptions(DataConfig(), note=notes.append, on_error=errors.append)
     assert len([*to_sentences([document(TEXT, (1, 3, "X"), (4, 8, "X"))], reading)]) == 1
     assert len(errors) == 1
     assert notes == [CORRECT]

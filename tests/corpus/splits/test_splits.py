@@ -14,7 +14,7 @@ from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.source.layout import ColumnOptions, column_options
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.splits.splits import (
     Corpus,
     for_training,
@@ -422,7 +422,7 @@ FILES = {
 
 def sizes(path: Path, **options: object) -> list[int]:
     """Number of sentences of each document."""
-    reading = Reading(load_config().data)
+    reading = ReaderOptions(load_config().data)
     numbers = [s.document for s in to_sentences(read(path, **options), reading)]
     assert None not in numbers
     return [len([*group]) for _, group in groupby(numbers)]

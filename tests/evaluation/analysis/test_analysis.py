@@ -30,10 +30,10 @@ from tagkit.evaluation.reports.column_report import (
 )
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.aligned import Aligned, align
-from tagkit.evaluation.scores.judged import judge_spans, judge_tokens
+from tagkit.evaluation.scores.judged import span_outcomes, token_outcomes
 from tagkit.evaluation.scores.scores import count_spans
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import Stretch, stretches
+from tagkit.text.schemes import SpanTuple, span_tuples
 
 WORDS = ("Ada", "saw", "New", "York")
 GOLD = Sentence(WORDS, ("B-PER", "O", "B-LOC", "I-LOC"))
@@ -44,7 +44,7 @@ PLAIN = Sentence(("a", "cat"), ("DT", "NN"))
 def test_only_what_was_asked_for_is_there() -> None:
     report = tagkit.evaluate([GOLD], [FOUND])
     assert isinstance(report, TagReport)
-    judged = judge_spans([[(0, 1, "PER")]], [[((0, 1, "PER"), 0.5)]])
+    judged = span_outcomes([[(0, 1, "PER")]], [[((0, 1, "PER"), 0.5)]])
     report = with_judged(report, {"tags": judged})
     for name in ANALYSES:
         found = analyse(report, [name])
@@ -180,8 +180,8 @@ def test_several_columns_have_a_calibration_each_and_nothing_else() -> None:
     report = ColumnsReport((tags, lemmas))
     assert possible(report) == []
     judged = {
-        "UPOS": judge_tokens([("X", "Y")], [("X", "Y")], [(0.9, 0.7)]),
-        "LEMMA": judge_tokens([("a", "b")], [("a", "x")], [(0.8, 0.6)]),
+        "UPOS": token_outcomes([("X", "Y")], [("X", "Y")], [(0.9, 0.7)]),
+        "LEMMA": token_outcomes([("a", "b")], [("a", "x")], [(0.8, 0.6)]),
     }
     report = with_judged(report, judged)
     assert possible(report) == ["calibration"]
@@ -200,7 +200,7 @@ def test_several_columns_have_a_calibration_each_and_nothing_else() -> None:
 LETTERS = tuple("abcdefghijkl")
 
 
-def sentence(gold: list[Stretch], predicted: list[Stretch]) -> Aligned:
+def sentence(gold: list[SpanTuple], predicted: list[SpanTuple]) -> Aligned:
     return Aligned(LETTERS, tuple(gold), tuple(predicted))
 
 
@@ -250,7 +250,7 @@ def test_scores_of_a_page_by_hand() -> None:
 
 
 def test_of_several_that_overlap_those_with_most_tokens_in_common_are_a_pair() -> None:
-    gold: list[Stretch] = [(0, 2, "A"), (2, 6, "A")]
+    gold: list[SpanTuple] = [(0, 2, "A"), (2, 6, "A")]
     assert pairs(gold, [(1, 5, "A")]) == [((0, 2, "A"), None), ((2, 6, "A"), (1, 5, "A"))]
     # One span is partner of one: a long prediction finds one of two gold spans, not both.
     assert (
@@ -260,7 +260,7 @@ def test_of_several_that_overlap_those_with_most_tokens_in_common_are_a_pair() -
 
 @given(st.lists(st.tuples(flat(), flat()), max_size=4))
 def test_counts_add_up_and_strict_is_the_usual_f1(
-    sides: list[tuple[list[Stretch], list[Stretch]]],
+    sides: list[tuple[list[SpanTuple], list[SpanTuple]]],
 ) -> None:
     found = match([sentence(*each) for each in sides]).micro
     gold, predicted = (sum(len(each[side]) for each in sides) for side in (0, 1))
@@ -276,7 +276,7 @@ def test_counts_add_up_and_strict_is_the_usual_f1(
 
 @given(flat(), flat())
 def test_every_span_is_in_one_pair_and_pairs_overlap(
-    gold: list[Stretch], predicted: list[Stretch]
+    gold: list[SpanTuple], predicted: list[SpanTuple]
 ) -> None:
     found = pairs(gold, predicted)
     assert sorted(one for one, _ in found if one) == sorted(gold)
@@ -289,7 +289,7 @@ def test_every_span_is_in_one_pair_and_pairs_overlap(
 
 def test_a_surface_form_counts_once() -> None:
     words = ("Rome", "and", "rome", "and", "Rome")
-    gold: list[Stretch] = [(0, 1, "LOC"), (4, 5, "LOC")]
+    gold: list[SpanTuple] = [(0, 1, "LOC"), (4, 5, "LOC")]
     found = surface_score(
         [
             Aligned(words, gold, [(0, 1, "LOC"), (2, 3, "LOC")]),
@@ -302,9 +302,9 @@ def test_a_surface_form_counts_once() -> None:
 def test_spans_are_aligned_as_conlleval_finds_them() -> None:
     gold, predicted = [("B-X", "I-X", "O"), ("O",)], [("B-X", "O", "I-X"), ("O",)]
     sentences = [Sentence(("a", "b", "c"), lines=range(1, 4)), Sentence(("d",))]
-    first, second = align(sentences, gold, predicted, stretches)
+    first, second = align(sentences, gold, predicted, span_tuples)
     spans = ((0, 2, "X"),), ((0, 1, "X"), (2, 3, "X"))
     assert first == Aligned(("a", "b", "c"), *spans, range(1, 4))
     assert (first.text((0, 2, "X")), first.line_of(2), second.line_of(0)) == ("a b", 3, 0)
-    counts = count_spans(gold, predicted, stretches).table().micro
+    counts = count_spans(gold, predicted, span_tuples).table().micro
     assert match([first, second]).micro["strict"].f1 == counts.f1

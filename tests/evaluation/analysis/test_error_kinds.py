@@ -13,16 +13,16 @@ from tagkit.evaluation.analysis.error_kinds import (
     find_errors,
 )
 from tagkit.evaluation.scores.aligned import Aligned, overlap, overlapping
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 WORDS = tuple(f"w{number}" for number in range(40))
 
 
-def sentence(gold: list[Stretch], predicted: list[Stretch]) -> Aligned:
+def sentence(gold: list[SpanTuple], predicted: list[SpanTuple]) -> Aligned:
     return Aligned(WORDS, tuple(gold), tuple(predicted))
 
 
-def kinds(gold: list[Stretch], predicted: list[Stretch]) -> list[str]:
+def kinds(gold: list[SpanTuple], predicted: list[SpanTuple]) -> list[str]:
     return [error.kind for error in find_errors(sentence(gold, predicted))]
 
 
@@ -49,7 +49,7 @@ def kinds(gold: list[Stretch], predicted: list[Stretch]) -> list[str]:
     ],
 )  # fmt: skip
 def test_an_error_is_of_the_kind_that_a_person_would_say(
-    gold: list[Stretch], predicted: list[Stretch], expected: list[str]
+    gold: list[SpanTuple], predicted: list[SpanTuple], expected: list[str]
 ) -> None:
     assert kinds(gold, predicted) == expected
 
@@ -76,7 +76,7 @@ sides = st.lists(st.tuples(flat(), flat()), max_size=4)
 
 @given(sides)
 def test_every_wrong_span_is_in_one_error_and_no_right_one_is(
-    pairs: list[tuple[list[Stretch], list[Stretch]]],
+    pairs: list[tuple[list[SpanTuple], list[SpanTuple]]],
 ) -> None:
     for gold, predicted in pairs:
         errors = list(find_errors(sentence(gold, predicted)))
@@ -96,7 +96,7 @@ def test_every_wrong_span_is_in_one_error_and_no_right_one_is(
 
 @given(sides)
 def test_the_gain_of_a_kind_is_the_f1_of_the_corpus_with_its_errors_mended(
-    pairs: list[tuple[list[Stretch], list[Stretch]]],
+    pairs: list[tuple[list[SpanTuple], list[SpanTuple]]],
 ) -> None:
     corpus = [sentence(*each) for each in pairs]
     report = error_report(corpus)
@@ -134,7 +134,7 @@ def test_an_example_names_the_line_where_its_first_span_begins() -> None:
 
 @given(flat(), flat())
 def test_overlapping_spans_are_those_of_all_pairs(
-    gold: list[Stretch], predicted: list[Stretch]
+    gold: list[SpanTuple], predicted: list[SpanTuple]
 ) -> None:
     pairs = [(i, j) for i in range(len(gold)) for j in range(len(predicted))]
     expected = [(i, j) for i, j in pairs if overlap(gold[i], predicted[j])]
@@ -143,7 +143,7 @@ def test_overlapping_spans_are_those_of_all_pairs(
 
 @given(flat(), flat())
 def test_a_chain_is_cut_at_the_weakest_link_until_none_joins_two_groups(
-    gold: list[Stretch], predicted: list[Stretch]
+    gold: list[SpanTuple], predicted: list[SpanTuple]
 ) -> None:
     right = {*gold} & {*predicted}
     ours, theirs = ([span for span in side if span not in right] for side in (gold, predicted))
@@ -171,7 +171,7 @@ def test_errors_of_a_long_sentence_are_found_without_comparing_all_pairs(
 ) -> None:
     compared = 0
 
-    def counted(one: Stretch, other: Stretch) -> int:
+    def counted(one: SpanTuple, other: SpanTuple) -> int:
         nonlocal compared
         compared += 1
         return overlap(one, other)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tagkit.evaluation.analysis.slices import SEEN, SeenSpans, slice_scores, word_accuracy
 from tagkit.evaluation.scores.aligned import Aligned
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 
 def seen(*spans: tuple[str, str]) -> SeenSpans:
@@ -29,8 +29,8 @@ def test_a_span_is_seen_with_its_label_with_another_in_part_or_not() -> None:
 
 
 def test_scores_of_slices_by_hand() -> None:
-    gold: list[Stretch] = [(0, 2, "LOC"), (3, 4, "LOC"), (5, 8, "PER"), (9, 10, "LOC")]
-    predicted: list[Stretch] = [(0, 2, "LOC"), (3, 4, "ORG"), (7, 8, "PER"), (9, 10, "LOC")]
+    gold: list[SpanTuple] = [(0, 2, "LOC"), (3, 4, "LOC"), (5, 8, "PER"), (9, 10, "LOC")]
+    predicted: list[SpanTuple] = [(0, 2, "LOC"), (3, 4, "ORG"), (7, 8, "PER"), (9, 10, "LOC")]
     found = slice_scores([Aligned(WORDS, gold, predicted)], TRAIN)
     assert found.seen is not None
     # "Rome" as LOC is seen with another label; predicted as ORG, it is seen with this label.
@@ -62,7 +62,7 @@ def test_without_a_training_corpus_there_are_lengths_alone() -> None:
 
 @given(st.lists(st.tuples(flat(), flat()), max_size=4), st.lists(flat(), max_size=2))
 def test_the_slices_of_a_division_hold_each_span_once(
-    sides: list[tuple[list[Stretch], list[Stretch]]], train: list[list[Stretch]]
+    sides: list[tuple[list[SpanTuple], list[SpanTuple]]], train: list[list[SpanTuple]]
 ) -> None:
     words = [f"w{number % 7}" for number in range(40)]
     found = SeenSpans()

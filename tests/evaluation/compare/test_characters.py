@@ -11,7 +11,7 @@ from tagkit.evaluation.compare.characters import (
     require_same_characters,
 )
 from tagkit.text.records import Document, Sentence, TextSpan
-from tagkit.text.schemes import Stretch
+from tagkit.text.schemes import SpanTuple
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_word_that_differs_is_named_where_words_hold_blanks(text: str, messa
     assert str(caught.value) == message
 
 
-def spans_of(tags: Sequence[str]) -> list[Stretch]:
+def spans_of(tags: Sequence[str]) -> list[SpanTuple]:
     return [(at, at + 1, tag[2:]) for at, tag in enumerate(tags) if tag != "O"]
 
 

@@ -16,7 +16,7 @@ from tagkit.evaluation.reports.tag_report import make_tag_report, name_of_bare
 from tagkit.evaluation.reports.verify import seqeval_table, verify_report
 from tagkit.evaluation.scores import spans
 from tagkit.evaluation.scores.scores import Score
-from tagkit.text.schemes import SPAN_SCHEMES, Stretch, stretches
+from tagkit.text.schemes import SPAN_SCHEMES, SpanTuple, span_tuples
 
 # Labels that seqeval confuses: none, its own name for that, and hyphens at either end.
 ODD = ["", "_", "__", "X", "-X", "X-", "-", "-_-"]
@@ -77,14 +77,14 @@ def test_tags_that_seqeval_reads_otherwise_are_named() -> None:
 
 
 def test_a_scorer_that_finds_no_span_at_all_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagkit.text.schemes.stretches", lambda tags: [])
+    monkeypatch.setattr("tagkit.text.schemes.span_tuples", lambda tags: [])
     monkeypatch.setattr(tag_report, "stretches", lambda tags: [])
     lines = verify_report(make_tag_report(GOLD, FOUND, "iob2"), "gold").lines()
     assert "conlleval mode, PER: support none, seqeval has 2" in lines
 
 
-def lose_last(tags: Sequence[str]) -> list[Stretch]:
-    return stretches(tags)[:-1]
+def lose_last(tags: Sequence[str]) -> list[SpanTuple]:
+    return span_tuples(tags)[:-1]
 
 
 def test_a_scorer_that_loses_spans_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

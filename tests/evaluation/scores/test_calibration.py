@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from tagkit.evaluation.scores.calibration import BINS, Calibration, calibration, log_loss
 from tagkit.evaluation.scores.judged import (
-    Judged,
-    judge_classes,
-    judge_spans,
-    judge_tokens,
+    Outcomes,
+    class_outcomes,
+    span_outcomes,
+    token_outcomes,
     with_places,
 )
 from tagkit.text.records import LabelScore, Span
 
 
-def judged(pairs: list[tuple[float, bool]], gold: int = 4) -> Judged:
+def judged(pairs: list[tuple[float, bool]], gold: int = 4) -> Outcomes:
     probs, correct = zip(*pairs, strict=True) if pairs else ((), ())
-    return Judged("spans", np.array(probs, dtype=float), np.array(correct, dtype=bool), gold)
+    return Outcomes("spans", np.array(probs, dtype=float), np.array(correct, dtype=bool), gold)
 
 
 HAND = judged([(0.95, True), (0.91, False), (0.3, True), (0.05, False)])
@@ -102,17 +102,17 @@ def test_a_span_is_right_with_exact_edges_and_type() -> None:
         with_places([Span(0, 2, "PER", 0.9), Span(3, 5, "LOC", 0.8)]),
         with_places([Span(0, 2, "PER", 0.7)]),
     ]
-    found = judge_spans(gold, predicted)
+    found = span_outcomes(gold, predicted)
     assert found.probabilities.tolist() == [0.9, 0.8, 0.7]
     assert found.correct.tolist() == [True, False, False]
     assert found.gold == 2
 
 
 def test_tokens_and_classes_are_judged_one_by_one() -> None:
-    tokens = judge_tokens([("N", "V")], [("N", "N")], [(0.9, 0.6)])
+    tokens = token_outcomes([("N", "V")], [("N", "N")], [(0.9, 0.6)])
     assert (tokens.correct.tolist(), tokens.gold) == ([True, False], 2)
     scores = [(LabelScore("a", 0.7), LabelScore("b", 0.2))]
-    one = judge_classes([("b",)], scores, several=False)
+    one = class_outcomes([("b",)], scores, several=False)
     assert (one.name, one.probabilities.tolist(), one.correct.tolist()) == ("texts", [0.7], [False])
-    both = judge_classes([("b",)], scores, several=True)
+    both = class_outcomes([("b",)], scores, several=True)
     assert (both.name, both.correct.tolist(), both.gold) == ("classes", [False, True], 1)

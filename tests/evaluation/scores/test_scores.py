@@ -11,11 +11,11 @@ from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 
 from tagkit.evaluation.scores.scores import Labels, count_spans, count_tokens, token_accuracy
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import span_tuples
 
 
 def span_f1(gold: Labels, predicted: Labels) -> float:
-    return count_spans(gold, predicted, stretches).table().micro.f1
+    return count_spans(gold, predicted, span_tuples).table().micro.f1
 
 
 @given(gold_and_predicted())
@@ -41,7 +41,7 @@ def test_10_000_random_corpora_have_the_scores_of_conlleval() -> None:
             [rng.choice(TAGS) if rng.random() < changed else tag for tag in tags] for tags in gold
         ]
         counts = conlleval.count(gold, predicted)
-        found = count_spans(gold, predicted, stretches)
+        found = count_spans(gold, predicted, span_tuples)
         assert found.correct.total() == counts.correct.total(), (gold, predicted)
         assert found.gold == +counts.gold, (gold, predicted)
         assert found.predicted == +counts.guessed, (gold, predicted)
@@ -58,7 +58,7 @@ def test_10_000_random_corpora_have_the_scores_of_seqeval() -> None:
         predicted = [
             [rng.choice(known) if rng.random() < changed else tag for tag in tags] for tags in gold
         ]
-        counts = count_spans(gold, predicted, stretches)
+        counts = count_spans(gold, predicted, span_tuples)
         for side, found in ((gold, counts.gold), (predicted, counts.predicted)):
             spans = [span[0] for tags in side for span in get_entities(tags)]
             assert found == Counter(spans), (gold, predicted)
@@ -135,7 +135,7 @@ def test_sentences_that_are_right_throughout_count_like_the_others() -> None:
     gold = [("B-X", "I-X", "O", "B-Y"), ("O",), ("B-X",)]
     predicted = [("B-X", "I-X", "O", "B-Y"), ("O",), ("B-Y",)]
     short, long = (
-        count_spans(side, predicted, stretches) for side in (gold, [list(tags) for tags in gold])
+        count_spans(side, predicted, span_tuples) for side in (gold, [list(tags) for tags in gold])
     )
     assert short == long
     assert (short.correct.total(), short.gold.total()) == (2, 3)

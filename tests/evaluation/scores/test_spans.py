@@ -9,7 +9,7 @@ from seqeval import scheme as seqeval_schemes
 
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.scheme_detection import illegal_count
-from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, stretches
+from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, span_tuples
 
 
 def by_seqeval(tags: list[str], scheme: str) -> list[tuple[int, int, str]]:
@@ -41,7 +41,7 @@ def test_long_sequences_have_the_spans_of_seqeval(scheme: str, data: st.DataObje
 def test_what_the_scheme_allows_has_the_spans_of_conlleval(scheme: str) -> None:
     for tags in product(alphabet(scheme, "XY"), repeat=3):
         if illegal_count([tags], scheme) == 0:
-            assert well_formed_spans(tags, scheme) == stretches(tags), tags
+            assert well_formed_spans(tags, scheme) == span_tuples(tags), tags
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tagkit.features.batching.crf_features import cluster_keys, feature_keys
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf, fit
-from tagkit.nn.feature_crf.feature_crf_blocks import Examples, Features
+from tagkit.nn.feature_crf.feature_crf_blocks import FeatureExamples, Features
 from tagkit.text.records import Sentence
 
 TAGS, DIM = 3, 4
@@ -58,7 +58,7 @@ def fitted(dim: int, columns: int) -> FeatureCrf:
     if crf.clusters is not None:
         crf.clusters.find(vectors())
         kinds.append(Features.of(np.concatenate([clusters_of(crf, one) for one in sentences])))
-    examples = Examples(
+    examples = FeatureExamples(
         kinds,
         draw.normal(size=(len(keys), dim)),
         draw.integers(0, TAGS, len(keys)),

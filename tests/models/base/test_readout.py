@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tagkit.features.batching.batch import Batch, Tokens, Words
-from tagkit.models.base.readout import ClassReadout, Examples, Readout, TagReadout, fit_scales
+from tagkit.models.base.readout import ClassReadout, Readout, ReadoutBatch, TagReadout, fit_scales
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.pooling import MeanPooling
@@ -93,7 +93,7 @@ def test_rows_of_texts_are_pooled_and_weigh_as_their_class(
     assert rows.weights.tolist() == weights
 
 
-def examples_of(readout: Readout) -> list[Examples]:
+def examples_of(readout: Readout) -> list[ReadoutBatch]:
     return [readout.examples(*states(seed), batch()) for seed in (1, 2)]
 
 

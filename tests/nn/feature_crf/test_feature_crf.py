@@ -19,7 +19,7 @@ from tagkit.nn import optimizers
 from tagkit.nn.crf.chain import Chain, viterbi
 from tagkit.nn.feature_crf import feature_crf_blocks
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids, _pairs, fit
-from tagkit.nn.feature_crf.feature_crf_blocks import Examples, Features, Floats, make_blocks
+from tagkit.nn.feature_crf.feature_crf_blocks import FeatureExamples, Features, Floats, make_blocks
 
 pytestmark = pytest.mark.usefixtures("full_fits")
 
@@ -29,7 +29,7 @@ Weights = dict[tuple[int, int], Tensor]  # by feature and tag
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """As `Examples`, with the features of each token as they are: (tokens, features)."""
+    """As `FeatureExamples`, with the features of each token as they are: (tokens, features)."""
 
     keys: Ids
     vectors: Floats
@@ -38,13 +38,13 @@ class Corpus:
     weights: npt.NDArray[np.float32] | None = None
     values: Floats = field(default_factory=lambda: np.ones(2))  # of the features
 
-    def grouped(self, *groups: slice) -> Examples:
+    def grouped(self, *groups: slice) -> FeatureExamples:
         """What is learnt from, with these groups of features; with one of all by default."""
         features = [
             Features.of(self.keys[:, group], self.values[group])
             for group in groups or (slice(None),)
         ]
-        return Examples(features, self.vectors, self.tags, self.lengths, self.weights)
+        return FeatureExamples(features, self.vectors, self.tags, self.lengths, self.weights)
 
 
 def examples(seed: int = 1, *, count: int = 12, dim: int = 0) -> Corpus:

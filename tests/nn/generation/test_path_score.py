@@ -10,7 +10,7 @@ from unit_chains import START, UnitChain
 from tagkit.nn.generation import path_score
 from tagkit.nn.generation.path_score import (
     NOT_ASKED,
-    Score,
+    PathScorer,
     path_log_probs,
     segment_log_probs,
 )
@@ -62,7 +62,7 @@ def test_of_units_that_are_given_the_decisions_not_to_halt_do_not_count_either()
     assert found == pytest.approx(expected)
 
 
-def by_steps(model: UnitChain) -> Score:
+def by_steps(model: UnitChain) -> PathScorer:
     """Many units at once, from the steps of a model; what each call read is in `widths`."""
 
     def score(ids: Tensor, wanted: Tensor, state: State, /) -> tuple[Tensor, State]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tagkit.config import load_config
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import span_tuples
 from tagkit.training.diagnosis.corpus_checks import (
     CORPUS_CHECKS,
     count_spans,
@@ -333,7 +333,7 @@ def test_classes_that_a_tagger_does_not_learn_are_not_remarked_on(tmp_path: Path
 @given(st.lists(st.lists(st.sampled_from(["O", "B", "I-X", "B-X", "E-X", "S-X", "I-Y", "L-Y"]))))
 def test_spans_are_counted_as_they_are_found(tags: list[list[str]]) -> None:
     sentences = [Sentence(("w",) * len(each), tuple(each)) for each in tags]
-    expected = Counter(label or "_" for each in tags for _, _, label in stretches(each))
+    expected = Counter(label or "_" for each in tags for _, _, label in span_tuples(each))
     assert count_spans(sentences) == expected
 
 

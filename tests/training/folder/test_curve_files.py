@@ -12,7 +12,7 @@ from tagkit.training.folder.curve_files import (
     CURVE,
     PICTURE,
     SIZE_RUN,
-    Measured,
+    MeasuredPoints,
     read_measured,
     size_folder,
     write_measured,
@@ -21,7 +21,9 @@ from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_contents import contents_of, is_subrun
 
 POINTS = (Point(10, 1, 0.25), Point(20, 2**64 - 1, 0.5), Point(40, 1, 0.625))
-MEASURED = Measured({"task": "tag", "data.tag_column": None, "train.lr": 0.1}, "F1", "text", POINTS)
+MEASURED = MeasuredPoints(
+    {"task": "tag", "data.tag_column": None, "train.lr": 0.1}, "F1", "text", POINTS
+)
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:

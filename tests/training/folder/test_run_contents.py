@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tagkit.training.folder import curve_files, run_contents, run_files, seed_scores, trials
-from tagkit.training.folder.artifact import FileArtifact
+from tagkit.training.folder.artifact import OwnedFile
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_contents import contents_of, is_subrun
 from tagkit.training.folder.seed_scores import SeedScores, write_summary
@@ -55,7 +55,7 @@ def test_without_a_manifest_a_summary_of_seeds_is_recognised_by_its_content(tmp_
 def test_files_beside_a_database_belong_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = FileArtifact("a.db", lambda path: path.read_bytes() == b"ours", ("a.db-wal",))
+    row = OwnedFile("a.db", lambda path: path.read_bytes() == b"ours", ("a.db-wal",))
     monkeypatch.setitem(run_contents.FILES, "a.db", row)
     (tmp_path / "a.db").write_bytes(b"ours")
     (tmp_path / "a.db-wal").write_bytes(b"anything")

@@ -14,7 +14,7 @@ import tagkit
 from tagkit.config import load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.analysis.doubts import Audit
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import span_tuples
 from tagkit.training.events.callbacks import Step
 from tagkit.training.folder import checkpoint
 from tagkit.training.several.audit import AuditListener, audit
@@ -87,7 +87,7 @@ def test_an_audit_is_of_every_sentence_and_leaves_nothing_behind(
     assert found.doubts
     sentences = [*tagkit.read(train)]
     for doubt in found.doubts:
-        gold = stretches(sentences[doubt.sentence].tags or ())
+        gold = span_tuples(sentences[doubt.sentence].tags or ())
         assert {*doubt.gold} <= {*gold}
         assert doubt.gold != doubt.predicted
         assert doubt.words == sentences[doubt.sentence].words

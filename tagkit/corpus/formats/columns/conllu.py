@@ -6,7 +6,7 @@ from itertools import groupby
 
 from tagkit.corpus.formats.columns.conllu_text import ESCAPES, SENT_ID, TEXT
 from tagkit.corpus.source.layout import CONLLU, DOCSTART, KEYED, is_cell
-from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold, note_left_out
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_left_out
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting, quoted
@@ -15,7 +15,7 @@ _ESCAPE_OF = {char: escape for escape, char in ESCAPES.items()}
 KEY = "NER"  # of the tags of spans in MISC; CoNLL-U has no column for them
 
 
-def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
     """Sentences as CoNLL-U: plain labels in UPOS, tags of spans in MISC as NER=B-X."""
     noted = False
     first: Sentence | None = None
@@ -44,7 +44,9 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
             )
         mark = "# newdoc\n" if begins_marked(item, before) else ""
         before = item
-        yield Piece("", mark + "".join(f"{line}\n" for line in _lines(item, writing.plain, name)))
+        yield OutputPiece(
+            "", mark + "".join(f"{line}\n" for line in _lines(item, writing.plain, name))
+        )
 
 
 class _Ids:

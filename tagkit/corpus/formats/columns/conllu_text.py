@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.source.layout import BLANK, Layout, is_conllu_id, split_line, value_of
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
@@ -46,7 +46,7 @@ class _Unit:
         return split_line(self.line, self.tabs)[9].strip(BLANK)
 
 
-def with_text(block: Block, source: str, layout: Layout) -> Sentence:
+def with_text(block: LineBlock, source: str, layout: Layout) -> Sentence:
     """The sentence of a CoNLL-U block with its text, the places of its words, and its id.
 
     Args:
@@ -72,7 +72,7 @@ def with_text(block: Block, source: str, layout: Layout) -> Sentence:
     return replace(sentence, text=text, places=tuple(places), extra=extra)
 
 
-def has_other_text(block: Block, sentence: Sentence) -> bool:
+def has_other_text(block: LineBlock, sentence: Sentence) -> bool:
     """Whether `# text` differs from the text that its words give, in more than white space."""
     said = next((line for line in block.lines if line.startswith(TEXT)), None)
     if said is None or sentence.text is None:
@@ -82,7 +82,7 @@ def has_other_text(block: Block, sentence: Sentence) -> bool:
     return text != sentence.text and "".join(text.split()) != "".join(sentence.text.split())
 
 
-def _is_words_alone(block: Block) -> bool:
+def _is_words_alone(block: LineBlock) -> bool:
     """Whether no line is a range or an empty node, and none says what white space there is."""
     first, last = block.rows[0], block.rows[-1]
     others = (*block.lines[:first], *block.lines[last + 1 :])
@@ -106,7 +106,7 @@ def _of_units(text: str | None, units: Sequence[_Unit]) -> tuple[str, list[tuple
     return text, [each for unit, at in zip(units, found, strict=True) for each in _places(unit, at)]
 
 
-def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
+def _units(block: LineBlock, source: str, tabs: bool) -> Iterator[_Unit]:
     """Multiword tokens and single words, in order.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column
-from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.source.layout import (
     BLANK,
     CONLLU_COLUMNS,
@@ -44,7 +44,7 @@ class ColumnValues:
 
 
 def fill_columns(
-    block: Block, layout: Layout, values: Mapping[Column, Sequence[str]], source: str
+    block: LineBlock, layout: Layout, values: Mapping[Column, Sequence[str]], source: str
 ) -> Iterator[str]:
     """The lines of a block with values in some columns of its tokens.
 
@@ -77,7 +77,7 @@ def _fits(value: str, key: str, layout: Layout) -> bool:
     return is_cell(value) and not (key and "|" in value) and (layout.tabs or " " not in value)
 
 
-def filled(block: Block, tabs: bool, columns: Iterable[ColumnValues]) -> Iterator[str]:
+def filled(block: LineBlock, tabs: bool, columns: Iterable[ColumnValues]) -> Iterator[str]:
     """The lines of a block with values in some columns of its tokens, which must be fit for them.
 
     Args:

@@ -124,7 +124,7 @@ def _filled(lines: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Lines that belong together: a sentence with its comments, or lines between sentences.
 
     Every line of a file is in one block, so that a file can be written back with all its lines.
@@ -156,7 +156,7 @@ class Block:
 
 
 _set_lines, _set_rows, _set_sentence, _set_first_line = (
-    getattr(Block, each.name).__set__ for each in fields(Block)
+    getattr(LineBlock, each.name).__set__ for each in fields(LineBlock)
 )
 
 
@@ -192,7 +192,7 @@ class ColumnReader:
         self._document = unmarked_document()  # of the next sentence
         self._tags = _OneStringEach()
 
-    def feed(self, lines: Iterable[str]) -> Iterator[Block]:
+    def feed(self, lines: Iterable[str]) -> Iterator[LineBlock]:
         """Blocks that these lines complete.
 
         Raises:
@@ -209,7 +209,7 @@ class ColumnReader:
             if line < "!" and not line.strip(BLANK):
                 yield self._block()
 
-    def blocks(self, pieces: Iterable[Iterable[str]]) -> Iterator[Block]:
+    def blocks(self, pieces: Iterable[Iterable[str]]) -> Iterator[LineBlock]:
         """All blocks of a file, given its lines in any pieces.
 
         Raises:
@@ -220,7 +220,7 @@ class ColumnReader:
             yield from self.feed(lines)
         yield from self.close()
 
-    def close(self) -> Iterator[Block]:
+    def close(self) -> Iterator[LineBlock]:
         """The last block, which often lacks its blank line."""
         if self.layout is None:
             self._look_at_hashes()
@@ -289,7 +289,7 @@ class ColumnReader:
             number, line = hashes[0]
             self._set_layout(line, number)
 
-    def _blocks_without_layout(self, lines: list[str]) -> Iterator[Block]:
+    def _blocks_without_layout(self, lines: list[str]) -> Iterator[LineBlock]:
         """A file without a token: nothing but blank lines and comments."""
         for line in lines:
             self._lines.append(line)
@@ -302,7 +302,7 @@ class ColumnReader:
         self._wanted = self.layout.wanted
         self._missing_keys = {place: {} for place in self.layout.tag_keys}
 
-    def _block(self) -> Block:
+    def _block(self) -> LineBlock:
         """The lines that have gathered, as a block."""
         lines = tuple(self._lines)
         self._lines.clear()
@@ -310,14 +310,14 @@ class ColumnReader:
         self._number += len(lines)
         layout = self.layout
         if layout is None:
-            return Block(lines, (), None, first)
+            return LineBlock(lines, (), None, first)
         regular = regular_conllu if layout.conllu else regular_columns
         table = regular(lines, layout, self._wanted)
         if (layout.conllu or table is None) and begins_document(lines, layout):
             self._document = new_document()
         rows, columns = table or self._looked_at(lines, first, layout)
         if not rows:
-            return Block(lines, (), None, first)
+            return LineBlock(lines, (), None, first)
         numbers: Sequence[int] = range(first + rows[0], first + rows[-1] + 1)
         if len(numbers) != len(rows):  # other lines stand between its tokens
             numbers = [first + place for place in rows]
@@ -331,7 +331,7 @@ class ColumnReader:
             columns=_columns_of(columns, layout) if layout.columns else (),
             document=self._document,
         )
-        return Block(lines, rows, sentence, first)
+        return LineBlock(lines, rows, sentence, first)
 
     def _tags_of(
         self, columns: Mapping[int, Sequence[str]], layout: Layout

@@ -5,16 +5,16 @@ from dataclasses import replace
 from itertools import chain
 
 from tagkit.corpus.formats.columns.conllu_text import has_other_text, with_text
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.source.layout import BLANK, Layout, column_options
-from tagkit.corpus.source.options import Reading, Records
+from tagkit.corpus.source.options import ReaderOptions, ReadRecords
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
 
 
-def read_columns(source: Source, reading: Reading) -> Records:
+def read_columns(source: Source, reading: ReaderOptions) -> ReadRecords:
     """Sentences of a column file, CoNLL-U among them; with their text where that is wanted."""
     options = column_options(reading.data, with_tags=reading.with_tags)
     # None asks for every column: what convert must not lose, a model must not see unasked.
@@ -27,7 +27,7 @@ def read_columns(source: Source, reading: Reading) -> Records:
     # The layout is known from the first sentence on, so one is read before anything is returned.
     first = next((block for block in blocks if block.sentence is not None), None)
     if first is None or first.sentence is None:
-        return Records(iter(()), reader.layout)
+        return ReadRecords(iter(()), reader.layout)
     layout = reader.layout
     if layout is not None and options.tag is None and layout.tag == layout.width - 2:
         found = f"column {layout.width - 1} holds probabilities, and the tags are in column"
@@ -36,15 +36,15 @@ def read_columns(source: Source, reading: Reading) -> Records:
     if reading.with_text and layout is not None and layout.conllu:
         following = (block for block in blocks if block.sentence is not None)
         with_texts = _with_texts(chain([first], following), source, reading, layout)
-        return Records(chain(with_texts, ending), layout)
+        return ReadRecords(chain(with_texts, ending), layout)
     # Every iterator that a sentence passes through costs time, so there is one.
     sentences = (block.sentence for block in blocks if block.sentence is not None)
-    return Records(chain([first.sentence], sentences, ending), layout)
+    return ReadRecords(chain([first.sentence], sentences, ending), layout)
 
 
 def _noting_comments(
-    blocks: Iterator[Block], reader: ColumnReader, reading: Reading
-) -> Iterator[Block]:
+    blocks: Iterator[LineBlock], reader: ColumnReader, reading: ReaderOptions
+) -> Iterator[LineBlock]:
     """The blocks; of a file with comments, but not of CoNLL-U, it is said that they are left out.
 
     What is left out of CoNLL-U depends on the format that is written.
@@ -68,7 +68,7 @@ def _required_keys(reader: ColumnReader) -> Iterator[Sentence]:
 
 
 def _with_texts(
-    blocks: Iterator[Block], source: Source, reading: Reading, layout: Layout
+    blocks: Iterator[LineBlock], source: Source, reading: ReaderOptions, layout: Layout
 ) -> Iterator[Sentence]:
     """The sentences of CoNLL-U with their texts; those with an impossible range are refused."""
     other = first_other = 0  # sentences whose `# text` has other words; the line of the first

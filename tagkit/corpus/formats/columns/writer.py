@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.columns.filling import ColumnValues, filled
-from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.source.layout import BLANK, DOCSTART, Layout, is_cell, split_line
-from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
 from tagkit.wording import plural, quoted
 
 
-def append_column(block: Block, layout: Layout | None, values: Sequence[str]) -> Iterator[str]:
+def append_column(block: LineBlock, layout: Layout | None, values: Sequence[str]) -> Iterator[str]:
     """The block's lines with one more column: `values` on its tokens.
 
     Lines that have the file's columns and are no tokens (-DOCSTART-, multiword ranges) get a
@@ -43,14 +43,14 @@ def _filler(line: str, layout: Layout) -> str | None:
     return "O" if columns[layout.token] == DOCSTART else "_" if layout.conllu else None
 
 
-def replace_tags(block: Block, layout: Layout, tags: Sequence[str]) -> Iterator[str]:
+def replace_tags(block: LineBlock, layout: Layout, tags: Sequence[str]) -> Iterator[str]:
     """The block's lines with other tags on its tokens; all else stays as it is."""
     if layout.tag is None or not block.rows:
         return iter(block.lines)
     return filled(block, layout.tabs, [ColumnValues(layout.tag, layout.tag_key, tags)])
 
 
-def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
     """A line a token, with tabs between word, features and tag; a blank line after a sentence.
 
     Where the source marks that a document begins, so does a line, as in CoNLL-2003.
@@ -81,7 +81,7 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
             )
             mark += "\n\n"
         before = item
-        yield Piece("", mark + "".join(f"{row}\n" for row in rows) + "\n")
+        yield OutputPiece("", mark + "".join(f"{row}\n" for row in rows) + "\n")
 
 
 def _check(item: Sentence, cell: str, width: int) -> None:

@@ -17,8 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from tagkit.corpus.source.decoding import ByteFacts
-from tagkit.corpus.source.options import Reading, source_of
-from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold, note_changed_name
+from tagkit.corpus.source.options import ReaderOptions, source_of
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_changed_name
 from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError, FileError, FormatError
 from tagkit.storage import PACKED
@@ -35,7 +35,7 @@ Place = Callable[[int], int | None]  # an offset -> a place in the text; None wh
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BratMark:
     """A T line ("text-bound annotation"): a label, stretches of the text, and a copy of these.
 
     Attributes:
@@ -53,7 +53,7 @@ class Mark:
     repeated: str
 
 
-def mark_of(line: str, number: int) -> Mark:
+def mark_of(line: str, number: int) -> BratMark:
     """A T line.
 
     Raises:
@@ -65,7 +65,7 @@ def mark_of(line: str, number: int) -> Mark:
     ordered = all(a[1] <= b[0] for a, b in pairwise(pieces))
     if not name.startswith("T") or not label or not ordered:
         raise ValueError
-    return Mark(number, name, label, pieces, repeated[0] if repeated else "")
+    return BratMark(number, name, label, pieces, repeated[0] if repeated else "")
 
 
 def _pair(text: str) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _pair(text: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def counting(text: str, has_mark: bool, marks: Sequence[Mark]) -> Place:
+def counting(text: str, has_mark: bool, marks: Sequence[BratMark]) -> Place:
     """How a file's offsets become places in its text: the first way that fits every mark.
 
     A way of counting is that of a whole file, so one that fits some marks alone is no evidence.
@@ -120,7 +120,7 @@ def _way(places: Sequence[int], begin: int) -> Place:
     return place
 
 
-def fits(text: str, mark: Mark, place: Place) -> bool:
+def fits(text: str, mark: BratMark, place: Place) -> bool:
     """Whether the text at a mark's places is the one that it repeats, apart from line ends.
 
     White space is normalised: brat writes a blank for a line end inside a span, and between the
@@ -203,7 +203,7 @@ def _stem(path: Path) -> str:
     return Path(unpacked_name(path.name)).stem
 
 
-def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
+def read_brat(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document for each text of a folder, or for one pair of files."""
     path = Path(source.path)
     files = annotated_files(path)
@@ -228,7 +228,7 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
 
 
 def _without_blank(
-    path: Path, documents: Iterable[Document], reading: Reading
+    path: Path, documents: Iterable[Document], reading: ReaderOptions
 ) -> Iterator[Document]:
     """The documents that have a text; blank ones, in which nothing can be marked, are noted."""
     blank: list[str] = []
@@ -242,7 +242,7 @@ def _without_blank(
         reading.note(f"{path}: {plural(len(blank), 'blank text')} {are} left out: {listed(blank)}")
 
 
-def _with_gold(path: Path, files: Sequence[Path], reading: Reading) -> list[Path]:
+def _with_gold(path: Path, files: Sequence[Path], reading: ReaderOptions) -> list[Path]:
     """The files of texts that have an .ann among the gold labels; others are noted.
 
     Whoever predicts for a folder that is annotated in part predicts for all of its texts.
@@ -262,7 +262,7 @@ def _name_in_order(file: Path) -> str:
     return f"{_stem(file)}{ANNOTATION}"
 
 
-def _texts(path: Path, files: Sequence[Path], reading: Reading) -> Iterator[Document]:
+def _texts(path: Path, files: Sequence[Path], reading: ReaderOptions) -> Iterator[Document]:
     """The texts of these files, each of them an .ann or a text without one."""
     if not files:
         raise DataError(f"{path}: expected a file NAME.txt, found none")
@@ -275,7 +275,7 @@ def _texts(path: Path, files: Sequence[Path], reading: Reading) -> Iterator[Docu
             yield Document(text, name=_stem(file), source=str(file))
 
 
-def _text_file(file: Path, reading: Reading) -> Path | None:
+def _text_file(file: Path, reading: ReaderOptions) -> Path | None:
     """The text of a pair; None where it is missing, which is refused."""
     found = _other_of(file, TEXT)
     if found is None:
@@ -284,7 +284,7 @@ def _text_file(file: Path, reading: Reading) -> Path | None:
     return found
 
 
-def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | None:
+def _document(file: Path, reading: ReaderOptions, others: Counter[str]) -> Document | None:
     """A text with its spans; None where it is refused."""
     text_file = _text_file(file, reading)
     if text_file is None:
@@ -321,7 +321,7 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | 
     )
 
 
-def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[Mark]:
+def _marks(file: Path, reading: ReaderOptions, others: Counter[str]) -> Iterator[BratMark]:
     for number, line in source_of(str(file), reading.data, reading.digests).numbered():
         if not line.strip():
             continue
@@ -339,7 +339,11 @@ def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[Mark]
 
 
 def _span(
-    text: str, mark: Mark, place: Callable[[int], int | None], source: str, reading: Reading
+    text: str,
+    mark: BratMark,
+    place: Callable[[int], int | None],
+    source: str,
+    reading: ReaderOptions,
 ) -> TextSpan | None:
     """The span of a mark; None where it is refused or left out, which is reported."""
     where = f"{mark.pieces[0][0]} {mark.pieces[-1][1]}"
@@ -372,7 +376,7 @@ def _span(
     return TextSpan(text[start:end], start, end, mark.label)
 
 
-def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A pair of files a document or, where the output is one pair, the documents line by line."""
     names: set[str] = set()
     offset, count, number = 0, 0, 0
@@ -384,7 +388,7 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
             note_changed_name(item, name, "brat", writing)
         # A line end separates the documents of one file; the text of a single one stays as it is.
         text = f"\n{item.text}" if writing.single and number > 1 else item.text
-        yield Piece(f"{name}{TEXT}", text)
+        yield OutputPiece(f"{name}{TEXT}", text)
         if not item.text.strip():
             raise cannot_hold(item, "brat", "a blank text")
         offset += len(text) - len(item.text)  # offsets count from the start of the file
@@ -400,13 +404,13 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
             repeated = span.text.replace("\n", " ").replace("\r", " ")
             place = f"{span.start + offset} {span.end + offset}"
             lines.append(f"T{count}\t{span.label} {place}\t{repeated}\n")
-        yield Piece(f"{name}{ANNOTATION}", "".join(lines))
+        yield OutputPiece(f"{name}{ANNOTATION}", "".join(lines))
         if writing.single:
             offset += len(item.text)
         else:
             count, offset = 0, 0
     if writing.single and number > 1:
-        yield Piece(TEXT, "\n")
+        yield OutputPiece(TEXT, "\n")
 
 
 def _file_name(name: str, number: int, taken: set[str]) -> str:

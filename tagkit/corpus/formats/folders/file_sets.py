@@ -9,7 +9,7 @@ from typing import BinaryIO
 from tagkit.corpus.formats.folders.brat import PAIR
 from tagkit.corpus.formats.folders.parallel import LABELS, TAGS, WORDS
 from tagkit.corpus.source.digests import Digests
-from tagkit.corpus.source.pieces import Piece
+from tagkit.corpus.source.pieces import OutputPiece
 from tagkit.corpus.source.source import STDIN, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED, digest_of, encoded, new_folder, open_output
@@ -82,7 +82,7 @@ def digest_of_files(path: str) -> str | None:
     return digests.of(path)
 
 
-def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:
+def write_pair(path: Path, pieces: Iterable[OutputPiece], *, replace: bool) -> None:
     """Files that differ in their endings alone: a piece's `file` takes the place of the path's.
 
     Args:
@@ -102,7 +102,7 @@ def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:
             writers[piece.file](piece.text)
 
 
-def write_folder(path: Path, pieces: Iterable[Piece]) -> None:
+def write_folder(path: Path, pieces: Iterable[OutputPiece]) -> None:
     """A folder with the files of the pieces.
 
     Raises:
@@ -112,7 +112,7 @@ def write_folder(path: Path, pieces: Iterable[Piece]) -> None:
         _fill(folder, pieces, path)
 
 
-def _fill(folder: Path, pieces: Iterable[Piece], path: Path) -> None:
+def _fill(folder: Path, pieces: Iterable[OutputPiece], path: Path) -> None:
     """Append each piece to its file; the few that were written last stay open."""
     files: dict[str, BinaryIO] = {}
     try:

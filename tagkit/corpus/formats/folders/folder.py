@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tagkit.corpus.source.options import Reading, source_of
+from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pieces import (
-    Piece,
+    OutputPiece,
     Writing,
     cannot_hold,
     note_changed_name,
@@ -39,7 +39,7 @@ _BINARY = frozenset({".arrow", ".parquet"})
 _PARTS = {"train", "dev", "test", "valid", "validation", "val", "testa", "testb"}
 
 
-def read_folder(source: Source, reading: Reading) -> Iterator[Document]:
+def read_folder(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """The texts of each class, classes and files by the order of their names."""
     path = Path(source.path)
     folders, files = _inside(path)
@@ -55,7 +55,7 @@ def read_folder(source: Source, reading: Reading) -> Iterator[Document]:
         yield from _lines_of(file, label, reading)
 
 
-def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
+def _files_of(folder: Path, reading: ReaderOptions) -> Iterator[Document]:
     folders, files = _inside(folder)
     if folders:
         raise DataError(f"{folders[0]}: expected a file with a text, found a folder")
@@ -70,7 +70,7 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
             yield Document(text, labels=(folder.name,), name=name, source=str(file))
 
 
-def _lines_of(file: Path, label: str, reading: Reading) -> Iterator[Document]:
+def _lines_of(file: Path, label: str, reading: ReaderOptions) -> Iterator[Document]:
     for number, line in source_of(str(file), reading.data, reading.digests).numbered():
         if line.strip():
             yield Document(line, labels=(label,), source=str(file), line=number)
@@ -133,7 +133,7 @@ def _shared_end(names: Sequence[str]) -> str:
     return shared[edge.start() :] if edge else ""
 
 
-def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A file a text, in the folder of its class; its last line has an end, as all lines do."""
     taken: set[tuple[str, str]] = set()
     for number, item in enumerate(noting_spans(items, "folder", writing), 1):
@@ -150,7 +150,7 @@ def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]
         note_changed_name(item, name, "folder", writing)
         # What reading takes away.
         end = "\r\n" if item.text.endswith("\r") else "\n"
-        yield Piece(f"{label}/{name}.txt", f"{item.text}{end}")
+        yield OutputPiece(f"{label}/{name}.txt", f"{item.text}{end}")
 
 
 def _file_name(name: str, number: int) -> str:

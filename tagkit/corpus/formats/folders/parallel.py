@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from tagkit.corpus.source.options import Reading, source_of
-from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.source.options import ReaderOptions, source_of
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold
 from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED
@@ -21,7 +21,7 @@ from tagkit.wording import quoted
 WORDS, TAGS, LABELS = "seq.in", "seq.out", "label"
 
 
-def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
+def read_parallel(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:
     """The sentences of a folder that holds seq.in; the path may also be that of seq.in itself.
 
     Raises:
@@ -67,7 +67,7 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
 
 
 def _sentence(
-    folder: Path, number: int, row: tuple[str, str, str], has_tags: bool, reading: Reading
+    folder: Path, number: int, row: tuple[str, str, str], has_tags: bool, reading: ReaderOptions
 ) -> Sentence | None:
     """One line of each file as a sentence; None where it is blank or refused."""
     words, tags = (tuple(_cells(line)) for line in row[:2])
@@ -92,7 +92,7 @@ def _sentence(
     )
 
 
-def _open(folder: Path, name: str, reading: Reading, named: str) -> Source | None:
+def _open(folder: Path, name: str, reading: ReaderOptions, named: str) -> Source | None:
     """A file of the folder, plain or packed; None where it is not there."""
     # The plain one first, which is what a person edits, unless the packed one was asked for.
     for each in sorted((name, f"{name}{PACKED}"), key=lambda each: each != named):
@@ -106,7 +106,7 @@ def _cells(line: str) -> list[str]:
     return [cell for cell in line.replace("\t", " ").split(" ") if cell]
 
 
-def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
     """A line a sentence in each of the files for which it has something."""
     first: Sentence | None = None
     for item in items:
@@ -127,10 +127,10 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
                 raise cannot_hold(
                     item, "parallel", f"white space inside a word or tag ({quoted(cell)})"
                 )
-        yield Piece(WORDS, f"{' '.join(item.words)}\n")
+        yield OutputPiece(WORDS, f"{' '.join(item.words)}\n")
         if item.tags:
-            yield Piece(TAGS, f"{' '.join(item.tags)}\n")
+            yield OutputPiece(TAGS, f"{' '.join(item.tags)}\n")
         for label in item.labels:
             if not label or label != label.strip(" \t\r") or "\n" in label:
                 raise cannot_hold(item, "parallel", f"the class {quoted(label)}")
-            yield Piece(LABELS, f"{label}\n")
+            yield OutputPiece(LABELS, f"{label}\n")

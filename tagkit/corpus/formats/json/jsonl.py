@@ -48,7 +48,7 @@ from tagkit.corpus.formats.json.jsonl_keys import (
     other_than_classes,
     span_list,
 )
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
 from tagkit.text.json_text import require_plain
@@ -59,18 +59,18 @@ from tagkit.wording import listed, plural, quoted
 _OF_LABEL_STUDIO = {"data", "annotations"}
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
-_COMPLETE = Reading(DataConfig(), all_features=True, with_text=True)
+_COMPLETE = ReaderOptions(DataConfig(), all_features=True, with_text=True)
 
 
-class _Bad(Exception):
+class _BadRecord(Exception):
     """What is wrong with a record."""
 
 
-class _BadFile(_Bad):
+class _BadFile(_BadRecord):
     """What is wrong with a record, and with all others of its file."""
 
 
-def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
+def read_jsonl(source: Source, reading: ReaderOptions) -> Iterator[Item]:
     """The records of a file, each as what its keys say.
 
     Raises:
@@ -99,8 +99,10 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
                 spans = span_list(record)[1] if _kind(record, reading) == "jsonl-spans" else None
                 unread.update(dict.fromkeys(unread_keys(spans, record.get("tokens"))))
         # RecursionError: json nests as deep as a hostile line says.
-        except (_Bad, ValueError, RecursionError) as error:
-            problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
+        except (_BadRecord, ValueError, RecursionError) as error:
+            problem = (
+                str(error) if isinstance(error, (_BadRecord, ValueError)) else "is nested too deep"
+            )
             if (which := texts.number_on_line()) is not None:  # the line alone does not say it
                 problem = f"record {which:,}: {problem}"
             if isinstance(error, _BadFile):
@@ -132,7 +134,7 @@ def reads_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two records are of one kind, with the same text and annotation."""
     try:
         first, second = ((kind_of(each), _item(each, "", 1, _COMPLETE)) for each in (one, other))
-    except (_Bad, ValueError, RecursionError):
+    except (_BadRecord, ValueError, RecursionError):
         return False
     return first == second
 
@@ -144,14 +146,14 @@ def _parse(line: str) -> dict[str, Any]:
         why = f"{error.msg.removesuffix(' at')} at character {error.colno}"
         if error.pos >= len(line.rstrip()):
             why = "it does not end on its line (a record has one line, or all are one list)"
-        raise _Bad(f"expected a JSON object, found {quoted(line)}: {why}") from None
+        raise _BadRecord(f"expected a JSON object, found {quoted(line)}: {why}") from None
     except ValueError:  # Python's words on it name a function of Python
-        raise _Bad(
+        raise _BadRecord(
             f"expected a JSON object, found {quoted(line)}: a number has over 4,300 digits"
         ) from None
     record = as_record(value)
     if record is None:
-        raise _Bad(f"expected a JSON object, found {quoted(line)}")
+        raise _BadRecord(f"expected a JSON object, found {quoted(line)}")
     # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold. To look at all of
     # a record takes twice as long as to read it.
     if "\\u" in line:
@@ -159,7 +161,9 @@ def _parse(line: str) -> dict[str, Any]:
             json.dumps(record, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             found = quoted(error.object[error.start : error.end])
-            raise _Bad(f"expected Unicode text, found half of a surrogate pair: {found}") from None
+            raise _BadRecord(
+                f"expected Unicode text, found half of a surrogate pair: {found}"
+            ) from None
     return record
 
 
@@ -169,11 +173,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise _Bad(f"expected each key once, found {quoted(twice)} {counts[twice]} times")
+        raise _BadRecord(f"expected each key once, found {quoted(twice)} {counts[twice]} times")
     return found
 
 
-def _item(record: dict[str, Any], source: str, number: int, reading: Reading) -> Item:
+def _item(record: dict[str, Any], source: str, number: int, reading: ReaderOptions) -> Item:
     if record.keys() >= _OF_LABEL_STUDIO and first_of(record, (*TEXT, *TOKENS)) is None:
         raise _BadFile(
             f"expected a {any_of(TEXT)}, found the keys {listed([*record])}. Export from Label "
@@ -185,9 +189,9 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     text = first_of(record, TEXT)
     if text is None:
         keys = listed([*record]) or "of nothing"
-        raise _Bad(f"expected a {any_of(TEXT)}, found the keys {keys}")
+        raise _BadRecord(f"expected a {any_of(TEXT)}, found the keys {keys}")
     if not isinstance(text, str) or not text.strip():
-        raise _Bad(f"expected a text, found {shown_json(text)}")
+        raise _BadRecord(f"expected a text, found {shown_json(text)}")
     name = record.get("id", "")
     spans: tuple[TextSpan, ...] | None = None
     if kind == "jsonl-spans":
@@ -199,8 +203,8 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         if found is None and reading.with_tags:
             key = next((key for key in SPANS if key in record), None)
             if key is None:
-                raise _Bad(f"expected spans, found the keys {listed([*record])}")
-            raise _Bad(f"{key}: expected a list of spans, found {shown_json(record[key])}")
+                raise _BadRecord(f"expected spans, found the keys {listed([*record])}")
+            raise _BadRecord(f"{key}: expected a list of spans, found {shown_json(record[key])}")
         if found is not None:
             with_probability = reading.with_probabilities
             read = (span_of(text, span, with_probability=with_probability) for span in found)
@@ -217,13 +221,13 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     )
 
 
-def _kind(record: Mapping[str, Any], reading: Reading) -> str:
+def _kind(record: Mapping[str, Any], reading: ReaderOptions) -> str:
     """Which of the three formats a record is read as."""
     wanted = reading.data.format
     return wanted if wanted.startswith("jsonl-") else kind_of(record)
 
 
-def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:
+def _extra(record: Mapping[str, Any], kind: str, reading: ReaderOptions) -> Extra:
     if not reading.with_extra:
         return ()
     read = keys_read(record, kind)
@@ -234,11 +238,11 @@ def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:
             try:
                 require_plain(value)
             except ValueError as error:
-                raise _Bad(f"{quoted(key)}: {error}") from None
+                raise _BadRecord(f"{quoted(key)}: {error}") from None
     return found
 
 
-def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
+def _sentence(record: dict[str, Any], number: int, reading: ReaderOptions) -> Sentence:
     words = _strings(first_of(record, TOKENS), "tokens")
     labels = _labels(record, "jsonl-tokens", reading, needed=False)
     found = first_of(record, TAGS)
@@ -251,7 +255,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
     if reading.with_tags and not (is_classified and found is None):
         tags = _strings(found, "tags")
         if len(tags) != len(words):
-            raise _Bad(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")
+            raise _BadRecord(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")
     # A list for each feature, as columns are: [["NNP", "VBZ"], ["upper", "lower"]].
     features = _features(record.get("features", []), len(words))
     if not reading.all_features:
@@ -259,7 +263,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             features = tuple(features[int(column)] for column in reading.data.feature_columns)
         except (IndexError, ValueError):
             named = list(reading.data.feature_columns)
-            raise _Bad(
+            raise _BadRecord(
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
     columns: tuple[TagColumn, ...] = ()
@@ -274,43 +278,45 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
     if not isinstance(columns, list):
-        raise _Bad(f"features: expected a list of lists, found {shown_json(columns)}")
+        raise _BadRecord(f"features: expected a list of lists, found {shown_json(columns)}")
     features = tuple(_strings(column, "features") for column in columns)
     if any(len(column) != length for column in features):
-        raise _Bad(f"features: expected {length} values in each list, one a token")
+        raise _BadRecord(f"features: expected {length} values in each list, one a token")
     return features
 
 
 def _strings(value: Any, key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
-        raise _Bad(f"{key}: expected a list of strings, found {shown_json(value)}")
+        raise _BadRecord(f"{key}: expected a list of strings, found {shown_json(value)}")
     # Tokens of Prodigy and of tagkit's own predictions are objects.
     texts: list[Any] = [item.get("text") if isinstance(item, dict) else item for item in value]
     odd = next((item for item in texts if not isinstance(item, str) or not item), texts)
     if odd is not texts:
         names = " (write the names of numbered classes)" * (type(odd) is int)
-        raise _Bad(f"{key}: expected strings that are not empty, found {shown_json(odd)}{names}")
+        raise _BadRecord(
+            f"{key}: expected strings that are not empty, found {shown_json(odd)}{names}"
+        )
     return tuple(texts)
 
 
 def _labels(
-    record: dict[str, Any], kind: str, reading: Reading, *, needed: bool
+    record: dict[str, Any], kind: str, reading: ReaderOptions, *, needed: bool
 ) -> tuple[str, ...]:
     if isinstance(record.get("cats"), dict):
         return _cats(record["cats"])
     if (key := class_key(record, kind)) is not None:
         if reading.with_tags and (meant := other_than_classes(record, key)):
-            raise _Bad(
+            raise _BadRecord(
                 f"{key}: expected names of classes, found {meant}: {shown_json(record[key])}"
             )
         return classes_of(record[key])
     if needed:
         for key in (*CLASSES, CHOSEN):
             if key in record:
-                raise _Bad(
+                raise _BadRecord(
                     f"{key}: expected a class or a list of classes, found {shown_json(record[key])}"
                 )
-        raise _Bad(f"expected a {any_of(CLASSES)}, found the keys {listed([*record])}")
+        raise _BadRecord(f"expected a {any_of(CLASSES)}, found the keys {listed([*record])}")
     return ()
 
 
@@ -318,7 +324,7 @@ def _cats(cats: dict[str, Any]) -> tuple[str, ...]:
     """The classes of spaCy's object of all classes: those with a value of 0.5 or more."""
     odd = next((v for v in cats.values() if not isinstance(v, (int, float))), None)
     if odd is not None or "" in cats:
-        raise _Bad(f"cats: expected a number for each class, found {shown_json(cats)}")
+        raise _BadRecord(f"cats: expected a number for each class, found {shown_json(cats)}")
     return tuple(label for label, value in cats.items() if value >= 0.5)
 
 

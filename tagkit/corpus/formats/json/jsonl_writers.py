@@ -13,14 +13,14 @@ from typing import Any
 from tagkit.corpus.formats.json.jsonl import reads_alike
 from tagkit.corpus.formats.json.jsonl_keys import OWN_KEYS, has_other_classes, kind_of
 from tagkit.corpus.source.options import Item, silent
-from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Extra, Sentence, TextSpan
 from tagkit.wording import quoted
 
 
-def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
     """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
     return one_file(
         _line(_tokens_record(item, writing), item, writing) for item in _all_readable(items)
@@ -59,7 +59,7 @@ def _tokens_record(item: Sentence, writing: Writing) -> dict[str, Any]:
     return {**record, **_classes(item, "jsonl-tokens")}
 
 
-def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """`{"text", "spans"}` of each document, with its tokens and label where it has some."""
     return one_file(_line(_spans_record(item), item, writing) for item in items)
 
@@ -80,7 +80,7 @@ def _spans_record(item: Document) -> dict[str, Any]:
     return {**record, **_classes(item, "jsonl-spans")}
 
 
-def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """`{"text", "label"}` of each document; `labels` where there are several or none of them."""
     return one_file(_line(_text_record(item, writing), item, writing) for item in items)
 

@@ -9,9 +9,9 @@ leading labels; `__label__` further on is part of it.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
-    Piece,
+    OutputPiece,
     Writing,
     cannot_hold,
     noting_spans,
@@ -27,7 +27,7 @@ _PREFIX = "__label__"  # fastText's own default; its option -label could choose 
 _LABEL = re.compile(rf"{_PREFIX}([^ \t]*)[ \t]?")
 
 
-def read_fasttext(source: Source, reading: Reading) -> Iterator[Document]:
+def read_fasttext(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document a line. Labels are not needed where they are not wanted."""
     for number, line in source.numbered():
         if not line.strip():
@@ -52,7 +52,7 @@ def _split(line: str) -> tuple[tuple[str, ...], str]:
     return tuple(dict.fromkeys(labels)), line[start:]
 
 
-def write_fasttext(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_fasttext(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A line a document."""
     return one_file(_line(item) for item in noting_spans(items, "fasttext", writing))
 

@@ -10,35 +10,47 @@ from collections.abc import Iterable, Iterator, Sequence
 from markupsafe import Markup
 
 from tagkit.corpus.source.options import Item
-from tagkit.corpus.source.pieces import Piece, Writing
+from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.html.colours import Palette
-from tagkit.html.drawing import BARE, Mark, Token, draw_classes, draw_legend, draw_text, draw_tokens
+from tagkit.html.drawing import (
+    BARE,
+    DrawnToken,
+    Mark,
+    draw_classes,
+    draw_legend,
+    draw_text,
+    draw_tokens,
+)
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
 from tagkit.text.records import Document, Sentence, TaggedText
 from tagkit.text.records import joined as joined_words
-from tagkit.text.schemes import stretches
+from tagkit.text.schemes import span_tuples
 from tagkit.wording import plural
 
 _TITLE = "Labelled texts"
 Classes = Sequence[tuple[str, float | None]]
 
 
-def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator[Piece]:
+def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator[OutputPiece]:
     """The beginning of a page, each record as it comes, and what was counted of them."""
     palette, counts = Palette(), Counter[str]()
     header = element("header", element("h1", _TITLE))
-    yield Piece("", joined([page_head(_TITLE), header, Markup("\n<main>\n")]))
+    yield OutputPiece("", joined([page_head(_TITLE), header, Markup("\n<main>\n")]))
     number = 0
     for number, item in enumerate(items, 1):
         place = element("p", number, class_="place")
         drawn = joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
         body = element("div", drawn)
-        yield Piece("", element("div", place, body, class_="text", id=f"text-{number}") + "\n")
+        yield OutputPiece(
+            "", element("div", place, body, class_="text", id=f"text-{number}") + "\n"
+        )
     legend = draw_legend(counts.most_common(), palette)
     summary = element("p", f"{plural(number, 'text')}, and how often each label occurs:")
     shown = [summary, legend] if counts else [element("p", plural(number, "text"))]
-    yield Piece("", joined([Markup("</main>\n"), element("footer", *shown), "\n", page_end()]))
+    yield OutputPiece(
+        "", joined([Markup("</main>\n"), element("footer", *shown), "\n", page_end()])
+    )
 
 
 def _classes(item: Item | TaggedText, palette: Palette, counts: Counter[str]) -> Markup | None:
@@ -65,26 +77,26 @@ def _labels(
     return draw_text(text, marks, palette)
 
 
-def _tokens_of_sentence(item: Sentence, *, plain: bool) -> list[Token]:
+def _tokens_of_sentence(item: Sentence, *, plain: bool) -> list[DrawnToken]:
     columns = [column.values for column in item.columns]
     if not columns and plain and item.tags is not None:
         columns = [item.tags]
     return [
-        Token(word, tuple((tag, None) for tag in tags))
+        DrawnToken(word, tuple((tag, None) for tag in tags))
         for word, *tags in zip(item.words, *columns, strict=True)
         if columns
     ]
 
 
-def _tokens_of_text(item: TaggedText, *, plain: bool) -> list[Token]:
+def _tokens_of_text(item: TaggedText, *, plain: bool) -> list[DrawnToken]:
     found = []
     for token in item.tokens:
         if token.tags is not None:
             probabilities = token.probabilities or {}
             tags = tuple((tag, probabilities.get(name)) for name, tag in token.tags.items())
-            found.append(Token(token.text, tags))
+            found.append(DrawnToken(token.text, tags))
         elif plain and token.tag is not None:
-            found.append(Token(token.text, ((token.tag, token.probability),)))
+            found.append(DrawnToken(token.text, ((token.tag, token.probability),)))
     return found
 
 
@@ -92,7 +104,7 @@ def _marks_of_sentence(item: Sentence) -> tuple[str, list[Mark]]:
     text, places = (item.text, item.places) if item.places else joined_words(item.words)
     marks = [
         Mark(places[start][0], places[end - 1][1], label)
-        for start, end, label in stretches(item.tags or ())
+        for start, end, label in span_tuples(item.tags or ())
     ]
     return text or "", marks
 

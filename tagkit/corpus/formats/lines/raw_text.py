@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
-from tagkit.corpus.source.options import Item, Reading
-from tagkit.corpus.source.pieces import Piece, Writing, one_file, require_line
+from tagkit.corpus.source.options import Item, ReaderOptions
+from tagkit.corpus.source.pieces import OutputPiece, Writing, one_file, require_line
 from tagkit.corpus.source.source import Source
 from tagkit.text.records import Document, Sentence
 
 
-def read_text_lines(source: Source, reading: Reading) -> Iterator[Document]:
+def read_text_lines(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document a line; blank ones are skipped."""
     for number, line in source.numbered():
         if line.strip():
             yield Document(line, source=source.name, line=number)
 
 
-def write_text_lines(items: Iterable[Item], writing: Writing) -> Iterator[Piece]:
+def write_text_lines(items: Iterable[Item], writing: Writing) -> Iterator[OutputPiece]:
     """A line a text; the words of a sentence whose text is not known are joined by blanks."""
     return one_file(_lines(items, writing))
 

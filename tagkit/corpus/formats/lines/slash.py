@@ -6,8 +6,8 @@ written `\/`, as the Penn Treebank does; a plain one is read too.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.source.options import Reading
-from tagkit.corpus.source.pieces import Piece, Writing, cannot_hold, note_left_out, one_file
+from tagkit.corpus.source.options import ReaderOptions
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_left_out, one_file
 from tagkit.corpus.source.source import Source
 from tagkit.text.records import Sentence, unmarked_document
 from tagkit.wording import quoted
@@ -15,7 +15,7 @@ from tagkit.wording import quoted
 _BLANKS = " \t"
 
 
-def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
+def read_slash(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:
     """The sentences of a file with slash tags."""
     document = unmarked_document()  # the format has no mark between two of them
     for number, line in source.numbered():
@@ -37,7 +37,7 @@ def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
         )
 
 
-def write_slash(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+def write_slash(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
     """A line a sentence."""
     return one_file(_line(item, writing) for item in items)
 

@@ -9,9 +9,9 @@ cannot be written again; read with fine ones, it can.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
-    Piece,
+    OutputPiece,
     Writing,
     cannot_hold,
     noting_spans,
@@ -28,7 +28,7 @@ _LABEL = re.compile(r"([^ \t\r\n:]+):[^ \t\r\n]+")
 _USUAL = re.compile(r"[A-Z]{2,}:[a-z]+ +[^ \r]")
 
 
-def read_trec(source: Source, reading: Reading) -> Iterator[Document]:
+def read_trec(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document a line."""
     fine = reading.data.label_level == "fine"
     for number, line in source.numbered():
@@ -49,7 +49,7 @@ def read_trec(source: Source, reading: Reading) -> Iterator[Document]:
         yield Document(text, labels=labels, source=source.name, line=number)
 
 
-def write_trec(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_trec(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A line a document."""
     return one_file(_line(item) for item in noting_spans(items, "trec", writing))
 

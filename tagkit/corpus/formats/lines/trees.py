@@ -8,9 +8,9 @@ as in the Penn Treebank: `-LRB-` is an opening bracket, `\/` a slash.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
-    Piece,
+    OutputPiece,
     Writing,
     cannot_hold,
     noting_spans,
@@ -37,7 +37,7 @@ _PIECE = re.compile(r"[()]|[^() \t]+")
 _LOOK = re.compile(r"[ \t]*\([0-4] [^ \t)].*\)[ \t\r]*\Z")
 
 
-class _Bad(Exception):
+class _BadTree(Exception):
     """What is wrong with a tree."""
 
     def __init__(self, expected: str, line: str, at: int) -> None:
@@ -46,7 +46,7 @@ class _Bad(Exception):
         super().__init__(f"expected {expected} at column {at + 1:,}, found {shown}")
 
 
-def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
+def read_trees(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document a tree or, where phrases are wanted, a node: from the root, from left to right."""
     binary = reading.data.tree_labels == "binary"
     phrases = reading.data.tree_phrases
@@ -56,7 +56,7 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
             continue
         try:
             nodes, words = _parse(line)
-        except _Bad as error:
+        except _BadTree as error:
             reading.refuse(source.name, number, str(error))
             continue
         if not any(word.strip() for word in words):
@@ -103,7 +103,7 @@ def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
         piece, at = found[0], found.start()
         if expected == "a class from 0 to 4":
             if piece not in _CLASSES:
-                raise _Bad(expected, line, at)
+                raise _BadTree(expected, line, at)
             nodes.append((piece, len(words), 0))
             open_nodes.append(len(nodes) - 1)
             expected = "'(' or a word"
@@ -117,9 +117,9 @@ def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
             words.append(_ESCAPE.sub(_unescaped, piece))
             expected = "')'"
         else:
-            raise _Bad(expected, line, at)
+            raise _BadTree(expected, line, at)
     if expected != "the line's end":
-        raise _Bad(expected, line, len(line))
+        raise _BadTree(expected, line, len(line))
     return nodes, words
 
 
@@ -132,7 +132,7 @@ def is_tree_class(label: str) -> bool:
     return label in _CLASSES
 
 
-def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A flat tree a document: its class at the root, the neutral one at each word."""
     return one_file(_line(item, writing) for item in noting_spans(items, "trees", writing))
 

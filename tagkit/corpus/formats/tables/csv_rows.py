@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from tagkit.corpus.formats.tables.text_columns import SEMICOLONS, TEXT_NAMES, Row, plain_name
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
 from tagkit.wording import Message, Setting, quoted
@@ -22,7 +22,7 @@ _NAMES = {",": "comma", ";": "semicolon", "\t": "tab"}
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
 
-def csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
+def csv_rows(source: Source, reading: ReaderOptions) -> Iterator[Row]:
     """The cells of each row.
 
     Raises:
@@ -60,7 +60,7 @@ def named_separator(lines: Sequence[str]) -> str:
     return found[1] if found else ""
 
 
-def _separator(source: Source, reading: Reading) -> str:
+def _separator(source: Source, reading: ReaderOptions) -> str:
     """What stands between the cells of a file.
 
     Raises:
@@ -89,7 +89,7 @@ def _separator(source: Source, reading: Reading) -> str:
     return ","
 
 
-def _has_cells(lines: Sequence[str], reading: Reading) -> bool:
+def _has_cells(lines: Sequence[str], reading: ReaderOptions) -> bool:
     """Whether semicolons would stand between cells: those of new texts may be a part of them."""
     text, label = reading.data.text_column, reading.data.label_column
     # Of rows with labels, and where a column has a name, there is more than one.

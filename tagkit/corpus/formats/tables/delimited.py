@@ -21,9 +21,9 @@ from tagkit.corpus.formats.tables.text_columns import (
     find_text_layout,
     plain_name,
 )
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
-    Piece,
+    OutputPiece,
     Writing,
     cannot_hold,
     forbid_line_ends,
@@ -40,7 +40,7 @@ _ENDS_OF_CELLS = "\t\n\r"  # of TSV, which has no quoting
 _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 
 
-def read_tsv(source: Source, reading: Reading) -> Iterator[Document]:
+def read_tsv(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document a row."""
     if named_separator(source.beginning(waiting=False)):  # for Excel, which quotes cells
         yield from read_csv(source, reading)
@@ -77,12 +77,12 @@ def _is_doubled(cell: str) -> bool:
     return is_quoted and '""' in inner and '"' not in inner.replace('""', "")
 
 
-def read_csv(source: Source, reading: Reading) -> Iterator[Document]:
+def read_csv(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document a row; a quoted text keeps its line ends as they are."""
     return _documents(csv_rows(source, reading), source, reading)
 
 
-def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterator[Document]:
+def _documents(rows: Iterator[Row], source: Source, reading: ReaderOptions) -> Iterator[Document]:
     # Spreadsheets write rows of nothing but separators at the end.
     rows = (row for row in rows if any(cell.strip() for cell in row[1]))
     beginning = _beginning(rows, source)
@@ -120,7 +120,7 @@ def _beginning(rows: Iterator[Row], source: Source) -> list[Row]:
     return found
 
 
-def _problem(cells: Sequence[str], layout: TextLayout, first: int, reading: Reading) -> str:
+def _problem(cells: Sequence[str], layout: TextLayout, first: int, reading: ReaderOptions) -> str:
     """What is wrong with a row; empty where nothing is."""
     if len(cells) != layout.width:
         expected = plural(layout.width, "column")
@@ -133,12 +133,12 @@ def _problem(cells: Sequence[str], layout: TextLayout, first: int, reading: Read
     return ""
 
 
-def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A header, which says for certain which column is which, and a row a document."""
     return one_file("\t".join(cells) for cells in _rows(items, writing, "tsv", _ENDS_OF_CELLS))
 
 
-def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A header, which says for certain which column is which, and a row a document."""
     return one_file(",".join(map(_quoted, cells)) for cells in _rows(items, writing, "csv", ""))
 

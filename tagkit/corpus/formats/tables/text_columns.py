@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.errors import FileError
 from tagkit.wording import Message, Setting, as_argument, plural, quoted
 
@@ -53,7 +53,7 @@ class TextLayout:
     header: bool
 
 
-def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> TextLayout:
+def find_text_layout(rows: Sequence[Row], source: str, reading: ReaderOptions) -> TextLayout:
     """What the columns are, by the configuration and the first rows.
 
     Raises:
@@ -259,7 +259,7 @@ def _settle(
     label: int | None,
     rows: Sequence[Sequence[str]],
     names: Sequence[str | int],
-    reading: Reading,
+    reading: ReaderOptions,
 ) -> tuple[int, int]:
     """The columns of text and label, where one or both are not known yet.
 

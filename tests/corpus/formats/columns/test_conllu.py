@@ -15,7 +15,7 @@ from tagkit.corpus.formats.columns.conllu import write_conllu
 from tagkit.corpus.formats.columns.sentences import read_columns
 from tagkit.corpus.formats.table import target_format
 from tagkit.corpus.records.alignment import to_sentences
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
@@ -166,7 +166,7 @@ def test_reading_what_was_written_gives_back_tags_of_spans(
 def test_a_text_with_any_white_space_is_kept(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
-    items = list(to_sentences([Document(text)], Reading(DataConfig())))
+    items = list(to_sentences([Document(text)], ReaderOptions(DataConfig())))
     path = write(tmp_path_factory.mktemp("u"), "a.conllu", write_conllu, items)
     found = read(path, read_columns, format="conllu", with_text=True, with_tags=False)
     assert found == items

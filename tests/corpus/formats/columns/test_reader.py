@@ -11,7 +11,7 @@ from kinds import TAGS
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert.convert import convert_corpus
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
 from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.formats.table import target_format
 from tagkit.corpus.source.layout import CONLLU_COLUMNS, ColumnOptions
@@ -129,7 +129,7 @@ def test_blocks_come_as_soon_as_their_blank_line() -> None:
     assert list(reader.feed(["EU\tB-ORG", "rejects\tO"])) == []
     [block] = reader.feed([""])
     assert block.sentence == Sentence(("EU", "rejects"), ("B-ORG", "O"))
-    assert block == Block(("EU\tB-ORG", "rejects\tO", ""), range(2), block.sentence, 1)
+    assert block == LineBlock(("EU\tB-ORG", "rejects\tO", ""), range(2), block.sentence, 1)
 
 
 @pytest.mark.parametrize("separator", [" ", "\t", "  ", " \t"])
@@ -217,7 +217,7 @@ def test_docstart_is_no_token_on_a_line_of_its_own_or_in_a_sentence(text: str) -
 
 def test_docstart_parts_no_sentence_and_is_kept_among_the_lines() -> None:
     [block] = blocks_of(["-DOCSTART- O", "a O"])
-    assert block == Block(("-DOCSTART- O", "a O"), (1,), Sentence(("a",), ("O",)), 1)
+    assert block == LineBlock(("-DOCSTART- O", "a O"), (1,), Sentence(("a",), ("O",)), 1)
 
 
 @pytest.mark.parametrize("separator", ["", "\t", " ", "\r", " \t \r", "\n\n\t"])

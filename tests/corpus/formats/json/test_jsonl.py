@@ -21,7 +21,7 @@ from tagkit.corpus.formats.json.jsonl_writers import (
     write_jsonl_tokens,
 )
 from tagkit.corpus.formats.recognition import recognise_lines
-from tagkit.corpus.source.options import Item, Reading
+from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FileError, FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
@@ -152,12 +152,12 @@ def test_of_tags_of_several_columns_the_first_are_read_unless_one_is_named(tmp_p
     path.write_text(f'{{"tokens": [{{"text": "a", {tags}}}]}}', "utf-8")
     source = Source(str(path), "utf-8")
     # What a column file would be read by, as a model has it.
-    (first,) = read_jsonl(source, Reading(DataConfig(tag_column=3)))
+    (first,) = read_jsonl(source, ReaderOptions(DataConfig(tag_column=3)))
     assert first == Sentence(("a",), ("A",))
-    (named,) = read_jsonl(Source(str(path), "utf-8"), Reading(DataConfig(), column="Y"))
+    (named,) = read_jsonl(Source(str(path), "utf-8"), ReaderOptions(DataConfig(), column="Y"))
     assert named == Sentence(("a",), ("B",))
     with pytest.raises(FormatError, match=r"tokens: expected tags of 'Z', found X, Y"):
-        list(read_jsonl(Source(str(path), "utf-8"), Reading(DataConfig(), column="Z")))
+        list(read_jsonl(Source(str(path), "utf-8"), ReaderOptions(DataConfig(), column="Z")))
 
 
 def test_a_text_without_spans_may_have_a_class_under_another_key(tmp_path: Path) -> None:
@@ -469,7 +469,7 @@ def test_ents_are_spans_if_they_are_objects_or_there_is_no_class(
     assert kind_of_lines([line]) == ("jsonl-texts" if expected.spans is None else "jsonl-spans")
     assert record(tmp_path, line) == expected
     source = Source(str(tmp_path / "a.jsonl"), "utf-8")
-    (whole,) = read_jsonl(source, Reading(DataConfig(), with_extra=True))
+    (whole,) = read_jsonl(source, ReaderOptions(DataConfig(), with_extra=True))
     kept = tuple(each for each in whole.extra if each[0] == "ents")
     assert kept == (() if written["ents"] == SPACY["ents"] else (("ents", written["ents"]),))
 
@@ -595,7 +595,7 @@ def test_whatever_keys_a_record_has_it_is_read_as_without_them(
     notes: list[str] = []
     with_extra = replace(item, extra=tuple(extra.items()))
     path = write(tmp_path_factory.mktemp("j"), "a", writer, [with_extra], notes=notes)
-    (found,) = read_jsonl(Source(path, "utf-8"), Reading(DataConfig(), with_extra=True))
+    (found,) = read_jsonl(Source(path, "utf-8"), ReaderOptions(DataConfig(), with_extra=True))
     name = str(extra.get("id", "")) if isinstance(extra.get("id"), (str, int)) else ""
     assert found == (replace(item, name=name) if isinstance(item, Document) else item)
     # What is not there again is said, unless the record itself says the same, or it says nothing.
@@ -614,7 +614,7 @@ def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "tokens": ["a"], "tags": ["O"], "meta": [1]}\n', encoding="utf-8")
     source = Source(str(path), "utf-8")
-    (found,) = read_jsonl(source, Reading(DataConfig(), with_extra=True))
+    (found,) = read_jsonl(source, ReaderOptions(DataConfig(), with_extra=True))
     assert found.extra == (("id", 1), ("meta", [1]))
     (bare,) = read(path, read_jsonl)
     assert bare.extra == ()

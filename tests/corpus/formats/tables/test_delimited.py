@@ -20,7 +20,7 @@ from tagkit.corpus.formats.tables.delimited import (
     write_csv,
     write_tsv,
 )
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError, FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
@@ -406,7 +406,7 @@ def test_what_a_pipe_has_yet_to_bring_is_not_waited_for(monkeypatch: pytest.Monk
         source = Source("-", "utf-8")
         brought = iter([rows, ["more"]])  # the first row alone would not tell which is the label
         monkeypatch.setattr(source, "_read", lambda brought=brought: brought)
-        documents = reader(source, Reading(data=DataConfig()))
+        documents = reader(source, ReaderOptions(data=DataConfig()))
         assert next(documents) == Document("v", labels=("x",))
         assert next(brought) == ["more"]
 
@@ -520,7 +520,7 @@ def test_a_name_that_no_column_can_have_is_left_out_and_said(
     assert notes == [
         f"{name} has no place for a column named {each!r}: its values are left out" for each in lost
     ]
-    (found,) = reader(Source(path, "utf-8"), Reading(DataConfig(), with_extra=True))
+    (found,) = reader(Source(path, "utf-8"), ReaderOptions(DataConfig(), with_extra=True))
     assert found == item
     assert [each for each, _ in found.extra] == [each for each in NAMES if each not in lost]
 
@@ -532,7 +532,7 @@ def test_two_columns_of_one_name_are_both_kept(tmp_path: Path) -> None:
         Document("e f", labels=("x",), extra=()),
     ]
     path = write(tmp_path, "a", write_csv, items)
-    found = read_csv(Source(path, "utf-8"), Reading(DataConfig(), with_extra=True))
+    found = read_csv(Source(path, "utf-8"), ReaderOptions(DataConfig(), with_extra=True))
     expected = [each.extra for each in items[:2]] + [(("n", ""), ("n", ""))]
     assert [each.extra for each in found] == expected
 
@@ -544,7 +544,7 @@ def test_a_blank_label_is_a_text_without_a_class_where_that_is_allowed(
     path = tmp_path / "a"
     content = "label\ttext\nx\ta b\n\tc d\n"
     path.write_text(content if reader is read_tsv else content.replace("\t", ","), "utf-8")
-    found = [*reader(Source(str(path), "utf-8"), Reading(DataConfig(), blank_labels=True))]
+    found = [*reader(Source(str(path), "utf-8"), ReaderOptions(DataConfig(), blank_labels=True))]
     assert found == [Document("a b", labels=("x",)), Document("c d")]
 
 

@@ -9,7 +9,7 @@ from read_files import refusal
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.tables.delimited import read_csv
 from tagkit.corpus.formats.tables.text_columns import Row, find_text_layout
-from tagkit.corpus.source.options import Reading
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.errors import DataError, FileError
 
 
@@ -17,7 +17,7 @@ def layout_of(first: str, rows: list[str], **options: object) -> tuple[bool, lis
     """Whether the first row is a header, and the notes on it."""
     notes: list[str] = []
     cells: list[Row] = [(n, row.split("|")) for n, row in enumerate([first, *rows], 1)]
-    reading = Reading(DataConfig.model_validate(options), note=notes.append)
+    reading = ReaderOptions(DataConfig.model_validate(options), note=notes.append)
     return find_text_layout(cells, "a.csv", reading).header, notes
 
 
@@ -83,19 +83,19 @@ def test_predictions_may_have_the_columns_that_tagkit_writes(
 ) -> None:
     rows: list[Row] = [(1, first.split("|")), (2, ["a b", "c d", "e f"])]
     notes: list[str] = []
-    reading = Reading(DataConfig.model_validate(options), note=notes.append, own_columns=True)
+    reading = ReaderOptions(DataConfig.model_validate(options), note=notes.append, own_columns=True)
     layout = find_text_layout(rows, "a.csv", reading)
     assert (layout.text, layout.label) == (expected or (1, 2))
     assert notes == ["a.csv: its columns text and label are read"] * (expected is not None)
     if expected and first[0] == "l" and options["text_column"] != "mail":
         with pytest.raises(FileError, match=r"a\.csv:1: data\.text_column = "):
-            find_text_layout(rows, "a.csv", Reading(reading.data))
+            find_text_layout(rows, "a.csv", ReaderOptions(reading.data))
 
 
 def test_new_texts_are_not_told_to_set_what_a_model_has() -> None:
     rows: list[Row] = [(1, ["Nr", "Mail", "Art"]), (2, ["1", "a b", "x"])]
     with pytest.raises(FileError) as caught:
-        find_text_layout(rows, "a.csv", Reading(DataConfig(), with_tags=False))
+        find_text_layout(rows, "a.csv", ReaderOptions(DataConfig(), with_tags=False))
     assert str(caught.value) == (
         "a.csv:1: expected a label and a text, found 3 columns and nothing that tells which is "
         'which. Name the column of the texts "text" in the first row'
@@ -113,7 +113,7 @@ def test_of_a_label_and_a_label_in_another_case_the_one_in_lower_case_is_the_lab
     rows: list[Row] = [
         (n, row.split("|")) for n, row in enumerate(["text|Label|label", *["hi there|a|b"] * 2], 1)
     ]
-    layout = find_text_layout(rows, "a.csv", Reading(DataConfig()))
+    layout = find_text_layout(rows, "a.csv", ReaderOptions(DataConfig()))
     assert (layout.text, layout.label, layout.header) == (0, 2, True)
 
 
