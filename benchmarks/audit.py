@@ -30,7 +30,7 @@ from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.corpus.source.pieces import Writing
 from tagkit.corpus.splits.splits import read_split
 from tagkit.corpus.splits.weights import write_weights
-from tagkit.evaluation.analysis.doubts import Audit, Doubt
+from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import SpanTuple, from_spans, span_tuples
 from tagkit.training.several.audit import AuditListener

@@ -94,10 +94,10 @@ _PUBLIC = {
     "Systems": "tagkit.evaluation.compare.systems",
     "System": "tagkit.evaluation.compare.systems",
     "Calibrated": "tagkit.inference.score.calibrate",
-    "Audit": "tagkit.evaluation.analysis.doubts",
-    "Doubt": "tagkit.evaluation.analysis.doubts",
+    "Audit": "tagkit.evaluation.analysis.label_errors",
+    "Doubt": "tagkit.evaluation.analysis.label_errors",
     "CheckReport": "tagkit.corpus.lint.findings",
-    "LearningCurve": "tagkit.evaluation.analysis.learning_curve",
+    "LearningCurve": "tagkit.evaluation.analysis.power_law",
     "Tuned": "tagkit.training.folder.trials",
     "Trial": "tagkit.training.folder.trials",
     "TagkitError": "tagkit.errors",
@@ -140,8 +140,8 @@ if TYPE_CHECKING:
         JointReport as JointReport,
     )
     from tagkit.evaluation.scores.conformal import SetReport as SetReport
-    from tagkit.evaluation.analysis.doubts import Audit as Audit, Doubt as Doubt
-    from tagkit.evaluation.analysis.learning_curve import LearningCurve as LearningCurve
+    from tagkit.evaluation.analysis.label_errors import Audit as Audit, Doubt as Doubt
+    from tagkit.evaluation.analysis.power_law import LearningCurve as LearningCurve
     from tagkit.evaluation.reports.report import Report as Report
     from tagkit.evaluation.scores.scores import Score as Score
     from tagkit.evaluation.compare.systems import System as System, Systems as Systems

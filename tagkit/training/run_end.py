@@ -12,7 +12,7 @@ from tagkit.evaluation.reports.criterion import Criterion, score_text
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.score.predicted import gold_text, predicted_text
+from tagkit.inference.score.prediction_files import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.feature_crf.feature_crf import SHARES

@@ -18,10 +18,10 @@ from tagkit.models.base.device import choose_workers, thread_count
 from tagkit.nn.threads import given_threads, kept_threads, second_thread
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.events.callbacks import Listener, listener_of
-from tagkit.training.folder.beforehand import device_of
 from tagkit.training.folder.run_files import TRACKED
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.folder.run_identity import facts_of, identity, output_folder, refuse_unfit
+from tagkit.training.folder.start_checks import device_of
 from tagkit.training.loop.dev_loss import refuse_undefined_loss
 from tagkit.training.loop.micro_batches import oom_as_error
 from tagkit.training.loop.run import MAX_NONFINITE, Action, Ending, Run

@@ -19,11 +19,11 @@ from small_runs import TASKS, of_task
 
 from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, DataError
-from tagkit.features.batching.contextual import States
+from tagkit.features.batching.contextual_states import States
 from tagkit.inference.predict.predictor import Predictor, load
-from tagkit.models.bundle.contextual import LanguageReader
+from tagkit.models.bundle.language_reader import LanguageReader
 from tagkit.text.records import Sentence, TaggedText
-from tagkit.training.setup.contextual import CachedReader
+from tagkit.training.setup.language_models import CachedReader
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 

@@ -16,7 +16,7 @@ from small_runs import TASKS, of_task
 from tagkit.cli.shown.reports import info_lines
 from tagkit.config import Config, with_options
 from tagkit.errors import ConfigError, Interrupted
-from tagkit.features.batching.contextual import ContextualUnits
+from tagkit.features.batching.contextual_states import ContextualUnits
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import annotated
 from tagkit.limits import BATCH_SIZE
@@ -25,7 +25,7 @@ from tagkit.text.records import Sentence
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder.run_identity import facts_of
 from tagkit.training.optim.optimizer import ModelOptimizer
-from tagkit.training.setup.contextual import TrainedReader
+from tagkit.training.setup.language_models import TrainedReader
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 

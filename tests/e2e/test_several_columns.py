@@ -13,7 +13,7 @@ from tagkit.cli.program.options import tag_columns
 from tagkit.config import load_config
 from tagkit.corpus.splits.splits import read_split
 from tagkit.inference.predict.predictor import load
-from tagkit.inference.score.predicted import predicted_text
+from tagkit.inference.score.prediction_files import predicted_text
 from tagkit.models.task_table import task_of
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.setup.setup import prepare

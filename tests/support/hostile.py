@@ -1,8 +1,8 @@
 """Texts that would break a page if they could, and reports on them."""
 
 import tagkit
-from tagkit.evaluation.analysis.doubts import Audit, Doubt
-from tagkit.evaluation.analysis.learning_curve import Point, fit
+from tagkit.evaluation.analysis.label_errors import Audit, Doubt
+from tagkit.evaluation.analysis.power_law import Point, fit
 from tagkit.evaluation.compare.systems import compare_systems
 from tagkit.evaluation.html_report.calibration import Sets
 from tagkit.evaluation.html_report.page import Part, report_parts, whole_analysis

@@ -9,7 +9,7 @@ from tagkit.features.language_part import LanguagePart
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.bundle.bundle import save_bundle
-from tagkit.models.bundle.contextual import LanguageReader
+from tagkit.models.bundle.language_reader import LanguageReader
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.task_table import TASKS
 from tagkit.text.byte_pairs import train_byte_pairs

@@ -266,7 +266,7 @@ def test_of_a_corpus_that_cannot_be_read_again_from_memory(
 ) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=1", "data.feature_columns=[1]", columns=3)
     if gone == "pipe":
-        monkeypatch.setattr("tagkit.inference.score.predicted.is_pipe", lambda _: True)
+        monkeypatch.setattr("tagkit.inference.score.prediction_files.is_pipe", lambda _: True)
     else:  # after all corpora were read and digested
         report = Predictor.report
 

@@ -43,7 +43,7 @@ _UNUSED = {
 
 if TYPE_CHECKING:
     from tagkit.config import Config
-    from tagkit.evaluation.analysis.doubts import Audit
+    from tagkit.evaluation.analysis.label_errors import Audit
 
 # \b keeps click from joining the lines below it.
 EXAMPLES = """\b
@@ -273,7 +273,7 @@ def _audited(
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     try:
         with stop_on_signal() as stop:
-            from tagkit.cli.shown.audit_progress import AuditProgress
+            from tagkit.cli.shown.several_progress import AuditProgress
             from tagkit.training.several.audit import AuditListener, audit
 
             shown = AuditProgress(folds * repeats)
@@ -299,7 +299,7 @@ def _write_weights(path: Path, found: "Audit", epsilon: float | None, *, force: 
 
 def _write_doubts(path: Path | None, found: "Audit", output_format: str, *, force: bool) -> None:
     """Write all doubts to a file, or to standard output."""
-    from tagkit.evaluation.analysis.doubts import audit_lines
+    from tagkit.evaluation.analysis.label_errors import audit_lines
     from tagkit.storage import open_output
 
     with open_output(path, replace=force) as write:
@@ -314,7 +314,7 @@ def _write_doubts(path: Path | None, found: "Audit", output_format: str, *, forc
 def _show_table(found: "Audit", top: int | None) -> None:
     from tagkit.cli.program.messages import show_lines
     from tagkit.cli.program.terminal import width_of
-    from tagkit.evaluation.analysis.doubts import audit_lines
+    from tagkit.evaluation.analysis.label_errors import audit_lines
 
     show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
 

@@ -133,7 +133,7 @@ def learning_curve_command(
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     with stop_on_signal() as stop:
         from tagkit.cli.program.messages import show_lines
-        from tagkit.cli.shown.audit_progress import CurveProgress, curve_lines
+        from tagkit.cli.shown.several_progress import CurveProgress, curve_lines
         from tagkit.training.several.learning_curve import CurveListener, learning_curve
 
         with nullcontext(CurveListener()) if quiet else CurveProgress() as listener:

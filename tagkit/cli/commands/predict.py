@@ -32,7 +32,7 @@ from tagkit.wording import Message, Setting, plural
 
 if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.cli.program.console import PredictionProgress
-    from tagkit.inference.stream.window import Output
+    from tagkit.inference.stream.chunks import Output
     from tagkit.inference.write.style import Style
 
 

@@ -168,7 +168,7 @@ def tune_command(
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
     # Importing torch and Optuna takes seconds, in which a signal must be handled already.
     with stop_on_signal() as stop:
-        from tagkit.cli.shown.audit_progress import SearchProgress
+        from tagkit.cli.shown.several_progress import SearchProgress
         from tagkit.models.task_table import ranking_metric
         from tagkit.training.folder.trials import TuneListener
 

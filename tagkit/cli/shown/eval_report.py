@@ -109,7 +109,7 @@ def _analysis(report: "Report", names: Sequence[str], seen: "Split | None") -> "
     if not names:
         return None
     from tagkit.evaluation.analysis.analysis import analyse
-    from tagkit.inference.predict.collection import without_collection
+    from tagkit.inference.predict.garbage_collection import without_collection
 
     with without_collection():
         return analyse(report, names, seen)

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagkit.evaluation.scores.aligned import Aligned, overlap, overlapping
+from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import SpanTuple
 

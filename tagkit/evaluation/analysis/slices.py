@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from tagkit.evaluation.scores.aligned import Aligned
+from tagkit.evaluation.scores.aligned_spans import Aligned
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import SpanTuple

@@ -29,13 +29,18 @@ from tagkit.evaluation.reports.class_report import (
 )
 from tagkit.evaluation.reports.tag_report import STRICT, TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.reports.tag_tally import score_sentences
-from tagkit.evaluation.scores.judged import Outcomes, class_outcomes, span_outcomes, token_outcomes
-from tagkit.evaluation.scores.labelled import (
+from tagkit.evaluation.scores.labelled_records import (
     Labelled,
     LabelledFile,
     labelled_records,
 )
 from tagkit.evaluation.scores.metrics import Kind, need_labels
+from tagkit.evaluation.scores.outcomes import (
+    Outcomes,
+    class_outcomes,
+    span_outcomes,
+    token_outcomes,
+)
 from tagkit.evaluation.scores.pairing import (
     in_gold_order,
     paired_texts,

@@ -17,7 +17,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.compare.file_pairs import all_cells
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.reports.tag_tally import TagTally
-from tagkit.evaluation.scores.labelled import find_format_of_gold
+from tagkit.evaluation.scores.labelled_records import find_format_of_gold
 from tagkit.evaluation.scores.pairing import predicted_tags
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of

@@ -16,7 +16,7 @@ from tagkit.corpus.source.layout import (
 from tagkit.corpus.source.options import source_of
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FormatError, SchemeError
-from tagkit.evaluation.scores.labelled import (
+from tagkit.evaluation.scores.labelled_records import (
     LabelledFile,
     find_format_of_gold,
     find_format_of_predictions,

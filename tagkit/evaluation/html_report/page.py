@@ -17,20 +17,20 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, Measures, analyse, possible
 from tagkit.evaluation.analysis.by_sentence import parts_of
-from tagkit.evaluation.analysis.doubts import Audit, Doubt
 from tagkit.evaluation.analysis.error_kinds import ErrorReport
-from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.analysis.label_errors import Audit, Doubt
+from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.compare.systems import Systems
 from tagkit.evaluation.html_report.calibration import Sets, draw_calibration, draw_sets
-from tagkit.evaluation.html_report.doubts import draw_doubts
+from tagkit.evaluation.html_report.curve import draw_learning_curve
 from tagkit.evaluation.html_report.errors import (
     draw_confusion,
     draw_errors,
     draw_slices,
     draw_words,
 )
-from tagkit.evaluation.html_report.learning_curve import draw_learning_curve
+from tagkit.evaluation.html_report.label_errors import draw_doubts
 from tagkit.evaluation.html_report.scores import Scored, draw_columns, draw_measures, draw_scores
 from tagkit.evaluation.html_report.systems import draw_systems
 from tagkit.evaluation.reports.column_report import ColumnsReport

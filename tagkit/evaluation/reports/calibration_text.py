@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from tagkit.evaluation.scores.calibration import Calibration
-from tagkit.evaluation.scores.judged import CLASSES
+from tagkit.evaluation.scores.outcomes import CLASSES
 from tagkit.wording import shown_name
 
 _BAR = 20  # characters of a bar for a share of 1

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report, report_dict
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import (
     JOINT,
     MEAN,
@@ -21,6 +20,7 @@ from tagkit.evaluation.scores.metrics import (
     headline_metric,
     history_values,
 )
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Labels, Score, count_classes
 from tagkit.text.schemes import span_tuples
 

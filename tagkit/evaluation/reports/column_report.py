@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any
 
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
 from tagkit.text.feature_sets import attributes_of
 from tagkit.text.schemes import has_spans

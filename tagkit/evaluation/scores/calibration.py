@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.evaluation.scores.judged import Outcomes
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.text.json_text import Record
 
 BINS = 10

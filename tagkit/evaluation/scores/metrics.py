@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from tagkit.evaluation.scores.judged import Outcomes
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Labels, ScoreTable
 from tagkit.text.records import Sentence
 

@@ -8,7 +8,7 @@ from itertools import chain, repeat, zip_longest
 from tagkit.config import DataConfig
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
-from tagkit.evaluation.scores.labelled import Labelled
+from tagkit.evaluation.scores.labelled_records import Labelled
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, convert

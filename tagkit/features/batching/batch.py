@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from tagkit.features.batching.contextual import ContextualUnits
+from tagkit.features.batching.contextual_states import ContextualUnits
 from tagkit.features.vocabulary import PAD_ID
 
 # Characters of a group on a GPU, padding included. One word of thousands would make thousands of

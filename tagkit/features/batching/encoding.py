@@ -17,7 +17,7 @@ from torch import Tensor
 from tagkit.features import Ids
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batching.batch import Batch, Tokens, Words
-from tagkit.features.batching.contextual import ContextualInputs
+from tagkit.features.batching.contextual_states import ContextualInputs
 from tagkit.features.batching.document_batches import document_numbers, documents_of_rows
 from tagkit.features.batching.targets import Target
 from tagkit.features.unit_reading import Cutter, cut_all

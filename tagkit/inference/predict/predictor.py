@@ -15,7 +15,7 @@ import torch
 
 from tagkit.errors import DataError
 from tagkit.inference.predict.arguments import ignore, model_path
-from tagkit.inference.predict.collection import without_collection
+from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.inputs import (
     Input,
     Text,

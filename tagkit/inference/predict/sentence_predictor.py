@@ -14,7 +14,7 @@ from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
 from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Outcomes
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import (
     check_annotates,
@@ -25,7 +25,7 @@ from tagkit.inference.predict.arguments import (
     ignore,
     refuse_ineffective,
 )
-from tagkit.inference.predict.collection import without_collection
+from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.min_confidence import Removed, without_probabilities, without_unlikely
 from tagkit.inference.predict.sentence_batches import SentenceBatches
 from tagkit.inference.predict.value_checks import check_count, check_function, check_probability

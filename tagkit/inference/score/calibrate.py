@@ -25,7 +25,7 @@ from tagkit.corpus.source.source import source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.scores.conformal import SetCalibration
-from tagkit.evaluation.scores.judged import Outcomes
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.inference.predict.arguments import model_path
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.evaluate_sets import fit_sets

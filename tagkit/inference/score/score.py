@@ -22,7 +22,7 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport, with_sentences
 from tagkit.features.vocabulary import decomposed
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.score.one_column import SelectedColumn, all_columns, one_column
+from tagkit.inference.score.selected_column import SelectedColumn, all_columns, one_column
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.language_scoring import language_report

@@ -19,7 +19,7 @@ from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES
 from tagkit.evaluation.compare.compare import compare_files, compare_records
 from tagkit.evaluation.reports.class_report import counts_spans
 from tagkit.evaluation.reports.report import Report
-from tagkit.inference.predict.collection import without_collection
+from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import Message, Setting, clipped
@@ -124,8 +124,8 @@ class Scoring:
         file = path_text(path, "train")
         if predictor is None:
             return read_training(file, self.data, self.note)
-        from tagkit.inference.score.one_column import all_columns, one_column
         from tagkit.inference.score.score import gold_split
+        from tagkit.inference.score.selected_column import all_columns, one_column
 
         column = one_column(predictor, self.data)
         if column is None:

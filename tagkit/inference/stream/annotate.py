@@ -17,7 +17,7 @@ from tagkit.inference.predict.arguments import READS_WHOLE
 from tagkit.inference.predict.min_confidence import Removed
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.stream.window import Blocks, Lines, Output, Records, Refused, Window
+from tagkit.inference.stream.chunks import Blocks, Lines, Output, Records, Refused, Window
 from tagkit.inference.write.answers import class_cells, require_written, to_items
 from tagkit.inference.write.conllu_lines import column_values
 from tagkit.inference.write.render import answer_lines

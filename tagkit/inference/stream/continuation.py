@@ -18,7 +18,7 @@ from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.predict.arguments import check_annotates
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-from tagkit.inference.stream.window import Lines, Output, Refused, Window
+from tagkit.inference.stream.chunks import Lines, Output, Refused, Window
 from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, Style
 from tagkit.limits import MAX_UNITS
 from tagkit.models.language.language_network import LanguageModel

@@ -20,7 +20,7 @@ from tagkit.corpus.source.options import Item
 from tagkit.corpus.source.pieces import OutputPiece, naming_file
 from tagkit.corpus.source.source import is_regular
 from tagkit.errors import DataError, TagkitError
-from tagkit.inference.stream.window import Output
+from tagkit.inference.stream.chunks import Output
 from tagkit.inference.write.answers import writing_of
 from tagkit.inference.write.style import Style
 from tagkit.storage import encoded

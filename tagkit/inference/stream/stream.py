@@ -19,7 +19,7 @@ from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.stream.window import Blocks, Line, Lines, Output, Records, Window
+from tagkit.inference.stream.chunks import Blocks, Line, Lines, Output, Records, Window
 from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
 from tagkit.limits import WINDOW_WORDS
 from tagkit.text.documents import DocumentParts

@@ -21,8 +21,8 @@ from typing import Any, Generic, Literal, Self, TypeVar
 from tagkit.errors import DataError, DeviceError, TagkitError
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.stream.annotate import AnswerOptions
+from tagkit.inference.stream.chunks import Output, Window
 from tagkit.inference.stream.continuation import WindowAnnotator, annotator_of
-from tagkit.inference.stream.window import Output, Window
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.wording import Message, Setting

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.features.batching.batch import Batch, Tokens, Words
-from tagkit.features.batching.contextual import ContextualStates, ContextualUnits
+from tagkit.features.batching.contextual_states import ContextualStates, ContextualUnits
 from tagkit.nn.layers.documents import JoinedRows
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder

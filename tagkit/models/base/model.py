@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.batching.batch import Batch, Tokens
-from tagkit.features.batching.contextual import padded_states
+from tagkit.features.batching.contextual_states import padded_states
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.member import Member

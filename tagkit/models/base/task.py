@@ -38,8 +38,8 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, load_corpus
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features import Ids
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import batches_of_documents

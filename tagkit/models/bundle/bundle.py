@@ -39,7 +39,7 @@ from tagkit.models.base.calibration import (
 )
 from tagkit.models.base.model import Model
 from tagkit.models.base.model_folder import CONFIG, VOCABULARY, find_bundle
-from tagkit.models.bundle.contextual_parts import check_contextual
+from tagkit.models.bundle.language_parts import check_contextual
 from tagkit.models.bundle.tensor_file import write_tensors
 from tagkit.models.bundle.weights import (
     build_without_weights,

@@ -23,8 +23,8 @@ from tagkit.config import Config
 from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.model import Model
-from tagkit.models.bundle.contextual import PREFIX
-from tagkit.models.bundle.contextual_parts import build_contextual
+from tagkit.models.bundle.language_parts import build_contextual
+from tagkit.models.bundle.language_reader import PREFIX
 from tagkit.models.bundle.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
 from tagkit.models.task_table import task_of
 from tagkit.text.json_text import from_json

@@ -22,8 +22,8 @@ from tagkit.corpus.splits.class_counts import several_classes
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, class_target
@@ -50,7 +50,7 @@ from tagkit.models.base.task_records import (
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
-from tagkit.models.tagging.judging import judged_classes
+from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.nn.heads.bag_of_words import log_scores
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.temperature import UNCALIBRATED

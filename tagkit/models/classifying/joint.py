@@ -19,8 +19,8 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, for_training
 from tagkit.evaluation.reports.class_report import JointReport, whole_accuracy
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, class_target, tag_target
@@ -58,9 +58,9 @@ from tagkit.models.classifying.classifier import (
 )
 from tagkit.models.tagging.constraints import continuations
 from tagkit.models.tagging.feature_crf import build_feature_crf
-from tagkit.models.tagging.judging import judged_classes
 from tagkit.models.tagging.tag_decoding import tag_predictions
 from tagkit.models.tagging.tag_head import build_tag_head
+from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.models.tagging.tag_scoring import score_tags, tag_kind, tags_in
 from tagkit.models.tagging.tagger import (
     Tagger,

@@ -23,8 +23,8 @@ from tagkit.errors import BundleError
 from tagkit.evaluation.reports.column_report import ColumnsReport, column_key
 from tagkit.evaluation.reports.criterion import Criterion, find_column_criterion
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import MEAN
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.features.batching.targets import Target
 from tagkit.features.column_labels import ColumnLabels
@@ -44,7 +44,7 @@ from tagkit.models.base.task_records import (
 )
 from tagkit.models.columns.codecs import CODECS, codec_of
 from tagkit.models.columns.codecs.codec import ColumnText
-from tagkit.models.tagging.judging import judged_column
+from tagkit.models.tagging.tag_outcomes import judged_column
 from tagkit.models.tagging.tagger import resolved_columns
 from tagkit.nn.heads.tagging import Head
 from tagkit.nn.layers.dropout import LockedDropout

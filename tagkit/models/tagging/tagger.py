@@ -18,8 +18,8 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, for_training
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.scores.judged import Outcomes
 from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, tag_target
@@ -43,7 +43,6 @@ from tagkit.models.base.task_records import (
 )
 from tagkit.models.tagging.constraints import continuations
 from tagkit.models.tagging.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
-from tagkit.models.tagging.judging import judged_tags
 from tagkit.models.tagging.tag_decoding import (
     gold_paths,
     stretch_probabilities,
@@ -51,6 +50,7 @@ from tagkit.models.tagging.tag_decoding import (
     tag_predictions,
 )
 from tagkit.models.tagging.tag_head import build_tag_head, set_head_constants
+from tagkit.models.tagging.tag_outcomes import judged_tags
 from tagkit.models.tagging.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf

@@ -14,10 +14,10 @@ from typing import Any
 
 from tagkit import __version__
 from tagkit.errors import CheckpointError
-from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point
+from tagkit.evaluation.analysis.power_law import LearningCurve, Point
 from tagkit.storage import CURVE, cannot_write, write_whole
 from tagkit.text.json_text import from_json, plain, to_json
-from tagkit.training.folder.artifact import OwnedFile
+from tagkit.training.folder.owned_files import OwnedFile
 from tagkit.wording import FORCE, Message, reason
 
 PICTURE = "learning-curve.svg"

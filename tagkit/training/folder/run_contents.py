@@ -20,8 +20,8 @@ from tagkit.errors import CheckpointError, ConfigError
 from tagkit.models.base.seed_folders import SEED_RUN
 from tagkit.storage import LOCK, MANIFEST
 from tagkit.training.folder import curve_files, run_files, seed_scores, trials
-from tagkit.training.folder.artifact import OwnedFile, OwnedFolder, Proof
 from tagkit.training.folder.manifest import HALF_MANIFEST, Manifest, canonical
+from tagkit.training.folder.owned_files import OwnedFile, OwnedFolder, Proof
 from tagkit.training.folder.run_files import CHECKPOINTS, MODELS
 from tagkit.wording import reason
 

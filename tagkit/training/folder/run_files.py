@@ -21,8 +21,8 @@ from tagkit.models.bundle.bundle import read_metadata
 from tagkit.storage import BEST, HISTORY, LAST, METADATA, WEIGHTS, digest_of
 from tagkit.training.events.callbacks import CURVES, LOG
 from tagkit.training.events.plots import LOSS_LABEL, SCORE_LABEL
-from tagkit.training.folder.artifact import OwnedFile, OwnedFolder
 from tagkit.training.folder.checkpoint import CHECKPOINT_FILES, is_whole
+from tagkit.training.folder.owned_files import OwnedFile, OwnedFolder
 
 MODELS = (BEST, LAST)
 MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)

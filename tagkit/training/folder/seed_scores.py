@@ -10,7 +10,7 @@ from tagkit.evaluation.scores.scores import Score
 from tagkit.models.base.seed_folders import SUMMARY
 from tagkit.storage import write_whole
 from tagkit.text.json_text import Record, to_json
-from tagkit.training.folder.artifact import OwnedFile
+from tagkit.training.folder.owned_files import OwnedFile
 
 
 @dataclass(frozen=True, slots=True)

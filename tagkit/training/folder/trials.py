@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, parse_config
-from tagkit.training.folder.artifact import OwnedFile
+from tagkit.training.folder.owned_files import OwnedFile
 
 STUDY, BEST_CONFIG = "study.db", "best.toml"
 # SQLite's rollback journal, and its log and index of write-ahead mode; a kill leaves them behind.

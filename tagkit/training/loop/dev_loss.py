@@ -14,7 +14,7 @@ from tagkit.features.batching.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.text.records import Sentence
-from tagkit.training.setup.contextual import with_states
+from tagkit.training.setup.language_models import with_states
 from tagkit.training.setup.setup import Prepared
 from tagkit.wording import Message, Setting
 

@@ -38,9 +38,14 @@ from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import OUTSIDE, span_tuples, split_tag
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.training.setup.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.setup.corpus_vocabulary import learn_vocabulary
 from tagkit.training.setup.defaults import CorpusSize, choose_by_size, choose_for_text
+from tagkit.training.setup.language_models import (
+    load_contextual,
+    read_corpus,
+    refuse_base,
+    with_states,
+)
 from tagkit.training.setup.run_settings import refuse_unsolvable
 from tagkit.wording import listed, plural, shown_name
 

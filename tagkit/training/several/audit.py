@@ -17,7 +17,7 @@ from tagkit.config import Config, as_config, refuse_without_effect
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.splits.splits import as_corpus, read_scored, read_train
 from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
-from tagkit.evaluation.analysis.doubts import (
+from tagkit.evaluation.analysis.label_errors import (
     Audit,
     Contradiction,
     FoldsBy,

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from tagkit.errors import ConfigError, DataError
-from tagkit.evaluation.analysis.learning_curve import MIN_SIZES
+from tagkit.evaluation.analysis.power_law import MIN_SIZES
 from tagkit.wording import Message, Setting, clipped, plural, quoted
 
 Size = int | float | Fraction | str

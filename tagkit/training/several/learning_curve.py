@@ -17,7 +17,7 @@ from tagkit.config import Config, TrainConfig, as_config, refuse_without_effect,
 from tagkit.corpus.formats.folders.file_sets import digest_of_files
 from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
-from tagkit.evaluation.analysis.learning_curve import LEVEL, LearningCurve, Point, fit
+from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve, Point, fit
 from tagkit.evaluation.reports.criterion import AUTO, LOSS
 from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
 from tagkit.html.elements import Child
@@ -26,7 +26,6 @@ from tagkit.models.task_table import task_of
 from tagkit.storage import CURVE, cannot_write, encoded, write_whole
 from tagkit.text.json_text import plain
 from tagkit.training.events.callbacks import Listener, Step, listener_of
-from tagkit.training.folder.beforehand import check_beforehand
 from tagkit.training.folder.curve_files import (
     PICTURE,
     MeasuredPoints,
@@ -43,6 +42,7 @@ from tagkit.training.folder.run_identity import (
     refuse_unreadable,
     with_former_defaults,
 )
+from tagkit.training.folder.start_checks import check_beforehand
 from tagkit.training.processes.launcher import is_alone
 from tagkit.training.setup.setup import chosen_criterion
 from tagkit.training.several.curve_sizes import Size, counts_of, usual_counts

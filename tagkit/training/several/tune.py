@@ -38,9 +38,9 @@ from tagkit.models.bundle.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
 from tagkit.training.events.callbacks import Epoch, Listener, listener_of
-from tagkit.training.folder.beforehand import check_beforehand
 from tagkit.training.folder.run_folder import RunFolder, discard_run
 from tagkit.training.folder.run_identity import output_folder, with_former_defaults
+from tagkit.training.folder.start_checks import check_beforehand
 from tagkit.training.folder.trials import (
     BEST_CONFIG,
     STUDY,

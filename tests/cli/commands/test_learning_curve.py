@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from program import SMALL, Program
 
-from tagkit.cli.shown.audit_progress import curve_lines
+from tagkit.cli.shown.several_progress import curve_lines
 from tagkit.config import Config
-from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.training.several.learning_curve import CurveListener
 
 SCORES = {875: 0.75, 1750: 0.80, 3500: 0.84, 7000: 0.872, 14_000: 0.8975}

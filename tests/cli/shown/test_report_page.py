@@ -9,8 +9,8 @@ from hostile import all_parts
 from html_pages import Element, parsed
 from program import Program
 
-from tagkit.evaluation.analysis.doubts import Audit
-from tagkit.evaluation.analysis.learning_curve import LearningCurve
+from tagkit.evaluation.analysis.label_errors import Audit
+from tagkit.evaluation.analysis.power_law import LearningCurve
 
 GOLD = "Ada\tB-PER\nleft\tO\nRome\tB-LOC\n\nBen\tB-PER\nstays\tO\n\n"
 

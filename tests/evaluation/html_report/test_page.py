@@ -12,8 +12,8 @@ from html_pages import Element, parsed
 
 import tagkit
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis.doubts import Audit
-from tagkit.evaluation.analysis.learning_curve import LearningCurve
+from tagkit.evaluation.analysis.label_errors import Audit
+from tagkit.evaluation.analysis.power_law import LearningCurve
 from tagkit.evaluation.html_report.page import (
     SECTIONS,
     Part,

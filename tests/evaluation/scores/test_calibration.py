@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.scores.calibration import BINS, Calibration, calibration, log_loss
-from tagkit.evaluation.scores.judged import (
+from tagkit.evaluation.scores.outcomes import (
     Outcomes,
     class_outcomes,
     span_outcomes,

@@ -15,7 +15,7 @@ from tagkit.errors import DataError
 from tagkit.inference.predict.inputs import Input, as_tagged, as_text
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-from tagkit.inference.stream.window import Blocks, Line, Lines, Records
+from tagkit.inference.stream.chunks import Blocks, Line, Lines, Records
 from tagkit.text.records import Document, LabelScore, Prediction, Sentence, TaggedText
 
 

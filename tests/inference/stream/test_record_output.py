@@ -9,8 +9,8 @@ from kinds import CLASSES, TAGS
 
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
+from tagkit.inference.stream.chunks import Output
 from tagkit.inference.stream.record_output import check_output, fills_files, write_records
-from tagkit.inference.stream.window import Output
 from tagkit.inference.write.style import Style
 from tagkit.text.records import Document, Sentence, TextSpan
 

@@ -16,6 +16,7 @@ from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.predictor import Predictor, windows_of
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
+from tagkit.inference.stream.chunks import Lines, Output, Window
 from tagkit.inference.stream.stream import (
     DocumentWindows,
     StreamOptions,
@@ -23,7 +24,6 @@ from tagkit.inference.stream.stream import (
     _windows,
     annotate_file,
 )
-from tagkit.inference.stream.window import Lines, Output, Window
 from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train

@@ -19,7 +19,7 @@ from tagkit.errors import DeviceError
 from tagkit.inference.stream import workers
 from tagkit.inference.stream import workers as worker
 from tagkit.inference.stream.annotate import AnswerOptions
-from tagkit.inference.stream.window import Line, Lines, Window
+from tagkit.inference.stream.chunks import Line, Lines, Window
 from tagkit.inference.stream.workers import Worker, WorkerConfig, WorkerPool
 
 OPTIONS = AnswerOptions("columns", False, 0, None, 4, None)

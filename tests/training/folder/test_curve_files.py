@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tagkit.errors import CheckpointError
-from tagkit.evaluation.analysis.learning_curve import Point, fit
+from tagkit.evaluation.analysis.power_law import Point, fit
 from tagkit.training.folder.curve_files import (
     CURVE,
     PICTURE,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tagkit.training.folder import curve_files, run_contents, run_files, seed_scores, trials
-from tagkit.training.folder.artifact import OwnedFile
 from tagkit.training.folder.manifest import Manifest
+from tagkit.training.folder.owned_files import OwnedFile
 from tagkit.training.folder.run_contents import contents_of, is_subrun
 from tagkit.training.folder.seed_scores import SeedScores, write_summary
 

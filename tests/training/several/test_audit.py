@@ -13,7 +13,7 @@ import tiny
 import tagkit
 from tagkit.config import load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
-from tagkit.evaluation.analysis.doubts import Audit
+from tagkit.evaluation.analysis.label_errors import Audit
 from tagkit.text.schemes import span_tuples
 from tagkit.training.events.callbacks import Step
 from tagkit.training.folder import checkpoint

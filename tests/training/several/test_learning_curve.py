@@ -25,7 +25,7 @@ from tagkit.errors import (
     Interrupted,
     TagkitError,
 )
-from tagkit.evaluation.analysis.learning_curve import LearningCurve, Point, fit
+from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.training.events.callbacks import Step
 from tagkit.training.several.curve_sizes import counts_of, usual_counts
 from tagkit.training.several.learning_curve import CurveListener, learning_curve, write_picture

@@ -13,11 +13,11 @@ from language_parts import reader_of
 
 from tagkit.config import load_config, parse_saved, parse_toml
 from tagkit.errors import DataError
-from tagkit.features.batching.contextual import ContextualUnits, States
+from tagkit.features.batching.contextual_states import ContextualUnits, States
 from tagkit.features.language_part import LanguagePart
 from tagkit.models.bundle.bundle import load_bundle, save_bundle
 from tagkit.text.records import Sentence
-from tagkit.training.setup.contextual import (
+from tagkit.training.setup.language_models import (
     CachedReader,
     CorpusUnits,
     StateCache,

@@ -82,7 +82,7 @@ class Doubt(Record):
         predicted_probability: of the predicted ones, the mean of the models that predict them.
         contradicted: how many models contradict it.
         repeats: of how many.
-        score: by which doubts are ranked, at most 1; see `tagkit.evaluation.analysis.doubts`.
+        score: by which doubts are ranked, at most 1; see `tagkit.evaluation.analysis.label_errors`.
         words: of the whole sentence.
     """
 

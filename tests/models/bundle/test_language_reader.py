@@ -7,16 +7,16 @@ import pytest
 import torch
 from language_parts import DIRECTIONS, UNITS, reader_of
 
-from tagkit.features.batching.contextual import States, UnitRows, padded_states
+from tagkit.features.batching.contextual_states import States, UnitRows, padded_states
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.bundle import contextual
-from tagkit.models.bundle.contextual import ContextualReader, LanguageReader
+from tagkit.models.bundle import language_reader as contextual
+from tagkit.models.bundle.language_reader import ContextualReader, LanguageReader
 from tagkit.models.language.language_network import Carried, LanguageModel
 from tagkit.models.language.text_scoring import units_of
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
 from tagkit.text.units import END
-from tagkit.training.setup.contextual import CorpusUnits, TrainedReader
+from tagkit.training.setup.language_models import CorpusUnits, TrainedReader
 
 CPU = torch.device("cpu")
 WORDS = (

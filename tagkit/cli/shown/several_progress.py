@@ -10,7 +10,7 @@ from typing import Any
 from tagkit.cli.program.console import ProgressBar, StepColumn, note
 from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.terminal import DEFAULT_WIDTH, shown_time
-from tagkit.evaluation.analysis.learning_curve import LEVEL, LearningCurve, Point
+from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve, Point
 from tagkit.evaluation.reports.criterion import rank, score_text
 from tagkit.training.events.callbacks import Step
 from tagkit.training.folder.curve_files import PICTURE

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tagkit.inference.predict.collection import without_collection
+from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.nn.threads import chosen_threads
 
 
@@ -55,7 +55,7 @@ def test_pauses_of_several_threads_leave_it_enabled(monkeypatch: pytest.MonkeyPa
         return found
 
     watched = SimpleNamespace(isenabled=looked, disable=gc.disable, enable=gc.enable)
-    monkeypatch.setattr("tagkit.inference.predict.collection.gc", watched)
+    monkeypatch.setattr("tagkit.inference.predict.garbage_collection.gc", watched)
     with without_collection():
         may_end.set()
     thread.join(10)

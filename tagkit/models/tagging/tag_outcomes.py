@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tagkit.corpus.records.dataset import Split
-from tagkit.evaluation.scores.judged import (
+from tagkit.evaluation.scores.outcomes import (
     Outcomes,
     class_outcomes,
     span_outcomes,

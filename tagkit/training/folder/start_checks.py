@@ -10,7 +10,7 @@ from tagkit.config import Config
 from tagkit.errors import DeviceError
 from tagkit.models.base.device import choose_device
 from tagkit.training.folder.run_identity import refuse_unreadable
-from tagkit.training.setup.contextual import load_contextual
+from tagkit.training.setup.language_models import load_contextual
 from tagkit.training.setup.setup import resolve
 
 

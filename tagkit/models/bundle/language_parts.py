@@ -11,7 +11,7 @@ from tagkit.errors import BundleError, TagkitError
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_units
-from tagkit.models.bundle.contextual import ContextualReader, LanguageReader, config_of
+from tagkit.models.bundle.language_reader import ContextualReader, LanguageReader, config_of
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.task_table import task_of
 from tagkit.wording import quoted

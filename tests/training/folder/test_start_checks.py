@@ -10,7 +10,7 @@ from marks import mostly_slow
 from tagkit.config import Config
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import ConfigError, TagkitError
-from tagkit.training.folder.beforehand import device_of
+from tagkit.training.folder.start_checks import device_of
 from tagkit.training.several.learning_curve import learning_curve
 from tagkit.training.several.seeds import train_seeds
 from tagkit.training.several.tune import tune

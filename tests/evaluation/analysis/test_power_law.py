@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis.learning_curve import (
+from tagkit.evaluation.analysis.power_law import (
     LEVEL,
     LearningCurve,
     Point,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis.doubts import (
+from tagkit.evaluation.analysis.label_errors import (
     Audit,
     Contradiction,
     Doubt,

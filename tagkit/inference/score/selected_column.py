@@ -13,7 +13,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
-from tagkit.evaluation.scores.judged import Outcomes
+from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.text.records import Prediction
 from tagkit.text.scheme_detection import Detection

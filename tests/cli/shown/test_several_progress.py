@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagkit.cli.shown.audit_progress import AuditProgress, fold_line
+from tagkit.cli.shown.several_progress import AuditProgress, fold_line
 from tagkit.training.several.folds import Fold
 
 

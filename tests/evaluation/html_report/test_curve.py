@@ -2,7 +2,7 @@
 
 from html_sections import record, rows, section
 
-from tagkit.evaluation.analysis.learning_curve import Point, fit
+from tagkit.evaluation.analysis.power_law import Point, fit
 
 
 def test_a_learning_curve_has_its_points_its_law_and_its_forecasts() -> None:

@@ -29,7 +29,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tagkit.config import Config, parse_saved, parse_toml
 from tagkit.errors import ConfigError
-from tagkit.features.batching.contextual import ContextualUnits, States, UnitRows
+from tagkit.features.batching.contextual_states import ContextualUnits, States, UnitRows
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.language.language_network import Carried, LanguageModel

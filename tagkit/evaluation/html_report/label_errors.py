@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from tagkit.evaluation.analysis.doubts import Audit, Doubt
+from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.html_report.tables import (
     cards,
     example,

@@ -24,7 +24,12 @@ from tagkit.config import Config, to_toml, with_options
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError
 from tagkit.features import Ids
-from tagkit.features.batching.contextual import ContextualUnits, States, UnitRows, padded_rows
+from tagkit.features.batching.contextual_states import (
+    ContextualUnits,
+    States,
+    UnitRows,
+    padded_rows,
+)
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.examples import Examples
 from tagkit.features.language_part import LanguagePart
@@ -32,7 +37,7 @@ from tagkit.limits import MAX_LENGTH
 from tagkit.models.base.model import Model
 from tagkit.models.base.task import Task
 from tagkit.models.bundle.bundle import Bundle, load_bundle
-from tagkit.models.bundle.contextual import RULE, ContextualReader, LanguageReader
+from tagkit.models.bundle.language_reader import RULE, ContextualReader, LanguageReader
 from tagkit.models.bundle.weights import build_without_weights, set_weights
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.nn.layers.encoder import LAYERS

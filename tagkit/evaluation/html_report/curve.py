@@ -6,7 +6,7 @@ from statistics import mean
 
 from markupsafe import Markup
 
-from tagkit.evaluation.analysis.learning_curve import LEVEL, LearningCurve
+from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve
 from tagkit.evaluation.html_report.tables import note, side_by_side
 from tagkit.html.chart import PAGE_TICKS, Axis, Chart, Place, round_ticks
 from tagkit.html.colours import Palette
