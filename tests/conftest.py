@@ -133,7 +133,7 @@ def short_fits() -> Iterator[int]:
 @pytest.fixture
 def full_fits(short_fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found in all steps."""
-    monkeypatch.setattr("tagkit.nn.feature_crf.feature_crf._MAX_STEPS", short_fits)
+    monkeypatch.setattr("tagkit.nn.feature_crf.feature_crf_fit._MAX_STEPS", short_fits)
 
 
 @pytest.fixture(scope="session")

@@ -19,12 +19,12 @@ from tagkit.training.events.callbacks import Epoch, Listener, Step
 from tagkit.training.events.finding import Finding
 from tagkit.training.folder.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.run_end import Trained
-from tagkit.training.setup.corpus_vocabulary import (
+from tagkit.training.setup.setup import Prepared
+from tagkit.training.setup.unknown_units import (
     UnknownUnits,
     unknown_units,
     words_without_blanks,
 )
-from tagkit.training.setup.setup import Prepared
 from tagkit.training.several.seeds import TrainedSeeds
 from tagkit.wording import (
     Message,

@@ -23,8 +23,8 @@ from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import FitCorpus, SentenceBatch
 from tagkit.models.tagging.tag_sharing import label_sharing
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids, fit
-from tagkit.nn.feature_crf.feature_crf_blocks import FeatureExamples, Features
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids
+from tagkit.nn.feature_crf.feature_crf_fit import FeatureExamples, Features, fit
 from tagkit.text.records import Sentence
 
 # Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.

@@ -147,7 +147,7 @@ def test_the_library_names_no_flags_of_the_command_line() -> None:
     found = [
         f"{module.relative_to(PACKAGE)}:{line}: {text[:80]}"
         for module in PACKAGE.rglob("*.py")
-        if module.parent.name != "cli"
+        if "cli" not in module.relative_to(PACKAGE).parts
         for line, text in texts_of(module)
         # A string that is a flag and nothing else starts a command: see `tagkit benchmark`.
         # A variable of a style sheet begins with two hyphens too.
@@ -232,7 +232,7 @@ def test_no_flag_repeats_the_help_of_its_option(command: str) -> None:
 def test_every_command_file_is_a_row_of_the_table() -> None:
     files = {
         module.stem
-        for module in (PACKAGE / "cli").glob("*.py")
+        for module in (PACKAGE / "cli" / "commands").glob("*.py")
         if f"def {module.stem}_command(" in module.read_text("utf-8")
     }
     assert {name.replace("_", "-") for name in files} == {*COMMANDS}

@@ -15,8 +15,8 @@ from tagkit.features.batching.batch import Tokens
 from tagkit.features.batching.crf_features import cluster_keys, feature_keys
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
-from tagkit.nn.feature_crf.feature_crf import FeatureCrf, fit
-from tagkit.nn.feature_crf.feature_crf_blocks import FeatureExamples, Features
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
+from tagkit.nn.feature_crf.feature_crf_fit import FeatureExamples, Features, fit
 from tagkit.text.records import Sentence
 
 TAGS, DIM = 3, 4

@@ -127,7 +127,7 @@ def test_every_old_tensor_is_the_first_block_of_the_new_one(tmp_path: Path, base
     assert grown == 8  # words, characters, affixes, linear layer and bias, transitions, start, end
 
 
-FORMER = Path(__file__).parents[1] / "fixtures" / "0.1.0" / "tag-crf"
+FORMER = Path(__file__).parents[2] / "fixtures" / "0.1.0" / "tag-crf"
 
 
 def test_new_affixes_come_behind_the_old_ones_and_auto_gives_way(

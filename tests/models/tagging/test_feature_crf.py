@@ -16,7 +16,7 @@ from tagkit.models.tagging import feature_crf
 from tagkit.models.tagging.feature_crf import feature_chain
 from tagkit.models.tagging.tagger import Tagger
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
-from tagkit.nn.feature_crf.feature_crf_blocks import _windows
+from tagkit.nn.feature_crf.feature_crf_fit import _windows
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.records import Sentence
 from tagkit.training.setup.setup import prepare

@@ -17,9 +17,16 @@ from torch import Tensor
 
 from tagkit.nn import optimizers
 from tagkit.nn.crf.chain import Chain, viterbi
-from tagkit.nn.feature_crf import feature_crf_blocks
-from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids, _pairs, fit
-from tagkit.nn.feature_crf.feature_crf_blocks import FeatureExamples, Features, Floats, make_blocks
+from tagkit.nn.feature_crf import feature_crf_fit as feature_crf_blocks
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids
+from tagkit.nn.feature_crf.feature_crf_fit import (
+    FeatureExamples,
+    Features,
+    Floats,
+    _pairs,
+    fit,
+    make_blocks,
+)
 
 pytestmark = pytest.mark.usefixtures("full_fits")
 

@@ -21,7 +21,7 @@ from tagkit.training.loop.time_budget import COLD_STEPS, EpochSteps, TimeBudget
 from tagkit.training.optim.lr_schedule import Schedule
 from tagkit.training.trainer import train
 
-TRAVEL = Path(__file__).parents[2] / "data" / "travel"
+TRAVEL = Path(__file__).parents[3] / "data" / "travel"
 
 
 class Clock:

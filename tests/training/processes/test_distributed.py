@@ -62,7 +62,7 @@ def run_two(
         port = free.getsockname()[1]
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port),
               "LOCAL_WORLD_SIZE": "2"}  # fmt: skip
-    tests = str(Path(__file__).parents[1] / "support")
+    tests = str(Path(__file__).parents[2] / "support")
     command = [
         sys.executable,
         "-W",

@@ -25,7 +25,7 @@ from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError, FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
 
-TRAVEL = Path(__file__).parents[3] / "data" / "travel"
+TRAVEL = Path(__file__).parents[4] / "data" / "travel"
 
 
 def pairs(tmp_path: Path, content: str, reader: Reader = read_tsv, **options: object) -> list[str]:
