@@ -10,10 +10,12 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from house import House
 
 from tagkit import storage
 
 PACKAGE = Path(__file__).parents[1] / "tagkit"
+HOUSE = House(PACKAGE)
 
 LAYERS = [
     ["wording", "limits"],
@@ -150,10 +152,62 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
         _ = tagkit.nonsense
 
 
-def test_modules_stay_small() -> None:
-    for module in modules():
-        lines = module.read_text("utf-8").count("\n")
-        assert lines <= 350, f"{module} has {lines} lines: look for a second idea in it"
+# Folders may have so many entries; more where a folder is one table with a file a row.
+ENTRIES = 15
+MORE_ENTRIES = {".": 20}
+# Figures of the house, which only ever fall: a step that lowers one lowers its bound.
+ONE_IMPORTER = 88
+LONG_FUNCTIONS = 26
+WIDE_FUNCTIONS = 11
+
+
+def test_no_folder_has_more_entries_than_a_reader_takes_in_at_once() -> None:
+    for folder, entries in HOUSE.entries().items():
+        assert len(entries) <= MORE_ENTRIES.get(folder, ENTRIES), f"{folder}: look for rooms in it"
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    assert HOUSE.circles_of_folders() == []
+
+
+def test_a_module_is_one_idea() -> None:
+    assert HOUSE.long_modules() == {}, "look for a second idea in it"
+    found = HOUSE.with_one_importer()
+    assert len(found) <= ONE_IMPORTER, f"is a new one a part of its only importer? {found}"
+
+
+def test_one_name_means_one_class() -> None:
+    assert HOUSE.classes_with_two_homes() == {}
+
+
+def test_functions_stay_readable() -> None:
+    assert len(HOUSE.long_functions()) <= LONG_FUNCTIONS, HOUSE.long_functions()
+    assert len(HOUSE.wide_functions()) <= WIDE_FUNCTIONS, HOUSE.wide_functions()
+
+
+def test_the_figures_of_a_house_are_those_that_are_counted_by_hand(tmp_path: Path) -> None:
+    files = {
+        "p/__init__.py": "",
+        "p/room/__init__.py": "",
+        "p/room/a.py": "from p.room.inner import b\nclass Twin:\n    pass\n",
+        "p/room/inner/__init__.py": "",
+        "p/room/inner/b.py": "from p.room.c import x\nclass Twin:\n    pass\n",
+        "p/room/c.py": "if TYPE_CHECKING:\n    from p.room.a import Twin\nx = 1\n",
+        "p/long.py": "x = 1\n" * 601,
+        "p/wide.py": f"def f({', '.join(f'x{n}' for n in range(13))}):\n" + "    pass\n" * 60,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    house = House(tmp_path / "p")
+    assert sorted(house.entries()["."]) == ["long", "room", "wide"]
+    assert sorted(house.entries()["room"]) == ["a", "c", "inner"]
+    assert house.with_one_importer() == {"p.room.c": "p.room.inner.b", "p.room.inner.b": "p.room.a"}
+    assert house.circles_of_folders() == ["p.room", "p.room.inner"]
+    assert house.classes_with_two_homes() == {"Twin": ["p.room.a", "p.room.inner.b"]}
+    assert house.long_modules() == {"p.long": 601}
+    assert house.long_functions() == {"p.wide.f": 61}
+    assert house.wide_functions() == {"p.wide.f": 13}
 
 
 def names_a_task(node: ast.expr) -> bool:

@@ -9,22 +9,22 @@ from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.terminal import DEFAULT_WIDTH, short_paths, width_of
 from tagkit.cli.shown.reports import columns_text
 from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.splits.column_counts import column_counts
+from tagkit.corpus.splits.counts import column_counts
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.reports.report_text import label_cell, report_lines
 from tagkit.models.base.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
+from tagkit.training.diagnosis.corpus_checks import (
+    UnknownUnits,
+    unknown_units,
+    words_without_blanks,
+)
 from tagkit.training.events.callbacks import Epoch, Listener, Step
 from tagkit.training.events.finding import Finding
 from tagkit.training.folder.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.run_end import Trained
 from tagkit.training.setup.setup import Prepared
-from tagkit.training.setup.unknown_units import (
-    UnknownUnits,
-    unknown_units,
-    words_without_blanks,
-)
 from tagkit.training.several.seeds import TrainedSeeds
 from tagkit.wording import (
     Message,

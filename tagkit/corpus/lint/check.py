@@ -33,7 +33,7 @@ from tagkit.corpus.lint.repetition import (
 )
 from tagkit.corpus.source.options import silent
 from tagkit.corpus.source.source import source_name
-from tagkit.corpus.splits.counted_words import LOOKED_AT, are_counted
+from tagkit.corpus.splits.counts import LOOKED_AT, are_counted
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.records import Sentence

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tagkit.corpus.lint.file_contents import ReadFile, Surfaces, Words, line_of
 from tagkit.corpus.lint.findings import CorpusFinding, Search
 from tagkit.corpus.lint.sentence_counts import digest
-from tagkit.corpus.splits.repetition import LONG, is_long
+from tagkit.corpus.splits.counts import LONG, is_long
 from tagkit.text.records import Sentence
 from tagkit.wording import first_of, plural, quoted, shown_name
 

@@ -18,7 +18,7 @@ from tagkit.corpus.source.layout import NO_TAGS, Layout, refuse_answers
 from tagkit.corpus.source.options import Item, ReaderOptions, source_of
 from tagkit.corpus.source.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.source.source import Source, source_name
-from tagkit.corpus.splits.class_counts import check_classes, check_variety, several_classes
+from tagkit.corpus.splits.counts import check_classes, check_variety, several_classes
 from tagkit.corpus.splits.expected_labels import (
     format_with_labels,
     holds_nothing,

@@ -15,7 +15,7 @@ from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
-from tagkit.text.feature_sets import attributes_of
+from tagkit.text.morphology import attributes_of
 from tagkit.text.schemes import has_spans
 
 COLUMNS = "columns"  # the `kind` in JSON of a report on several columns

@@ -46,7 +46,7 @@ class Generated(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class GeneratedPiece:
     """A part of a text as it comes.
 
     Attributes:
@@ -74,7 +74,7 @@ def generate_texts(
 
 def stream_texts(
     reader: LanguageModelReader, prompt: str, options: GenerationOptions
-) -> Iterator[TextPiece]:
+) -> Iterator[GeneratedPiece]:
     """The texts of `generate_texts` as they come, one text after another.
 
     All texts are generated at the same time: the pieces of one wait for those before it to end.
@@ -175,7 +175,7 @@ def _sample(
     state: State,
     ending: Ending,
     options: GenerationOptions,
-) -> Iterator[TextPiece]:
+) -> Iterator[GeneratedPiece]:
     rows = torch.zeros(options.samples, dtype=torch.int64, device=reader.device)
     seen = torch.zeros(len(rows), reader.vocabulary_size, dtype=torch.bool, device=reader.device)
     seen[:, prompt] = True
@@ -197,7 +197,7 @@ def _sample(
     )  # fmt: skip
     texts = [_Text(reader, prompt, ending) for _ in rows]
     yield from in_order(
-        TextPiece(event.row, *texts[event.row].add(event.unit, event.log_prob, event.ended))
+        GeneratedPiece(event.row, *texts[event.row].add(event.unit, event.log_prob, event.ended))
         for events in steps
         for event in events
     )
@@ -227,14 +227,14 @@ class _Text:
         return text, Generated("".join(self._parts), self._units, self._log_prob, ended)
 
 
-def in_order(pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
+def in_order(pieces: Iterable[GeneratedPiece]) -> Iterator[GeneratedPiece]:
     """Pieces of texts that come at the same time, one text after another; empty ones left out.
 
     Args:
         pieces: of each text in their order; the last of each text has it whole.
     """
     current = 0
-    waiting: dict[int, list[TextPiece]] = {}
+    waiting: dict[int, list[GeneratedPiece]] = {}
     for piece in pieces:
         waiting.setdefault(piece.sample, []).append(piece)
         while found := waiting.pop(current, None):
@@ -251,7 +251,7 @@ def _beam(
     state: State,
     ending: Ending,
     options: GenerationOptions,
-) -> Iterator[TextPiece]:
+) -> Iterator[GeneratedPiece]:
     found = beam_search(
         reader.step, start, state, ending, options.max_units,
         beam=options.beam, length_penalty=options.length_penalty,
@@ -263,4 +263,4 @@ def _beam(
         pieces = TextPieces(reader, prompt)
         text = "".join(map(pieces.add, shown)) + pieces.finish()
         done = Generated(text, len(units), hypothesis.log_prob, hypothesis.ended)
-        yield TextPiece(number, text, done)
+        yield GeneratedPiece(number, text, done)

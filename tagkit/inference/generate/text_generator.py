@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.errors import DataError
-from tagkit.inference.generate.generation import Generated, TextPiece, stream_texts
+from tagkit.inference.generate.generation import Generated, GeneratedPiece, stream_texts
 from tagkit.inference.generate.generation_options import options_of
 from tagkit.inference.generate.language_model import load_reader
 from tagkit.inference.generate.language_model_reader import LanguageModelReader
@@ -61,7 +61,7 @@ class TextGenerator:
         pieces = self.stream(prompt, **options)
         return [piece.done for piece in pieces if piece.done is not None]
 
-    def stream(self, prompt: str = "", **options: Any) -> Iterator[TextPiece]:
+    def stream(self, prompt: str = "", **options: Any) -> Iterator[GeneratedPiece]:
         """Generate the texts of `generate` in pieces, each as soon as it is final.
 
         Args:

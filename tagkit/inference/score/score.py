@@ -12,7 +12,7 @@ from tagkit.corpus.records.answers import Answer, as_items
 from tagkit.corpus.records.dataset import Split, with_label_notes
 from tagkit.corpus.source.layout import refuse_answers
 from tagkit.corpus.source.options import Item
-from tagkit.corpus.splits.class_counts import check_classes
+from tagkit.corpus.splits.counts import check_classes
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.corpus.splits.splits import read_split, split_of_records
 from tagkit.errors import DataError

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.corpus.records.dataset import LabelKinds, Split
-from tagkit.corpus.splits.class_counts import several_classes
+from tagkit.corpus.splits.counts import several_classes
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
 from tagkit.evaluation.reports.report import Report

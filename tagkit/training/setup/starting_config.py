@@ -14,7 +14,7 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.source.layout import CONLLU_COLUMNS
 from tagkit.corpus.source.options import source_of
 from tagkit.corpus.source.pipes import require_files
-from tagkit.corpus.splits.column_counts import column_counts
+from tagkit.corpus.splits.counts import column_counts
 from tagkit.evaluation.scores.metrics import headline_metric
 from tagkit.models.base.device import choose_device
 from tagkit.models.tagging.constraints import legal_scheme

@@ -10,7 +10,7 @@ from toy_language_model import END, TEXT, UNKNOWN, ToyReader
 from tagkit.errors import DataError
 from tagkit.inference.generate.generation import (
     Generated,
-    TextPiece,
+    GeneratedPiece,
     generate_texts,
     in_order,
     stream_texts,
@@ -158,8 +158,9 @@ def test_repetition_counts_the_prompt_but_not_the_ends_of_lines() -> None:
 def test_texts_come_one_after_another_whatever_came_first() -> None:
     done = [Generated(str(n), 1, 0.0, "length") for n in range(3)]
     pieces = [
-        TextPiece(0, "a", None), TextPiece(1, "b", None), TextPiece(2, "c", done[2]),
-        TextPiece(0, "", None), TextPiece(1, "d", done[1]), TextPiece(0, "e", done[0]),
+        GeneratedPiece(0, "a", None), GeneratedPiece(1, "b", None), GeneratedPiece(2, "c", done[2]),
+        GeneratedPiece(0, "", None), GeneratedPiece(1, "d", done[1]),
+        GeneratedPiece(0, "e", done[0]),
     ]  # fmt: skip
     seen = 0
 
@@ -185,7 +186,7 @@ def test_pieces_are_the_text_and_come_before_the_end() -> None:
             assert "".join(piece.text for piece in mine) == text.text
             assert [piece.done for piece in mine] == [*[None] * (len(mine) - 1), text]
     first = next(stream_texts(ToyReader(), "the", GenerationOptions(greedy=True)))
-    assert first == TextPiece(0, " cat", None)
+    assert first == GeneratedPiece(0, " cat", None)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tagkit.models.base.output import ColumnOutput, require_number
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
 from tagkit.nn.heads.parts import PartsHead
-from tagkit.text.feature_sets import attributes_of, features_of, order_of
+from tagkit.text.morphology import attributes_of, features_of, order_of
 from tagkit.text.records import Sentence, TagColumn
 
 _ABSENT = "-"  # no value of an attribute: those begin with "=" or a bar, or are empty

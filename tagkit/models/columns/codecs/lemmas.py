@@ -20,7 +20,7 @@ from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
 from tagkit.models.columns.codecs.features import probabilities
 from tagkit.nn.heads.parts import PartsHead
-from tagkit.text.edit_scripts import apply_script, edit_script, is_script
+from tagkit.text.morphology import apply_script, edit_script, is_script
 from tagkit.text.records import Sentence, TagColumn
 from tagkit.wording import quoted
 

@@ -1,9 +1,17 @@
 """How many classes a text has, and which a corpus must have to be learnt from."""
 
+import re
+from collections.abc import Iterable, Sequence, Set
+from itertools import islice
+
 from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.source.layout import NO_TAGS
 from tagkit.errors import DataError, FormatError
-from tagkit.wording import Message, Setting, listed, quoted
+from tagkit.text.records import Sentence, TagColumn
+from tagkit.text.scheme_detection import count_steps, judge
+from tagkit.text.schemes import DISPLAY, OUTSIDE, has_spans
+from tagkit.wording import Message, Setting, listed, plural, quoted
 
 
 def several_classes(config: Config, train: Split) -> bool:
@@ -75,3 +83,70 @@ def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
             f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
             f"but {theirs}"
         )
+
+
+# How many labels each of several tag columns of a corpus has, in a few words.
+
+
+def column_counts(split: Split) -> str:
+    """'UPOS 14 labels, FEATS 30 values, MISC.NER 4 types (IOB2)'; empty without several columns."""
+    columns: dict[str, list[TagColumn]] = {}
+    for sentence in split.sentences:
+        for column in sentence.columns:
+            columns.setdefault(column.name, []).append(column)
+    parts = []
+    for name, values in columns.items():
+        seen = {value for column in values for value in column.values}
+        if name in NO_TAGS:  # a lemma may look like a tag of a span
+            parts.append(f"{name} {plural(len(seen), 'value')}")
+            continue
+        scheme = judge(count_steps(column.values for column in values)).scheme
+        if has_spans(scheme):
+            types = {value.partition("-")[2] for value in seen - {OUTSIDE}}
+            parts.append(f"{name} {plural(len(types), 'type')} ({DISPLAY[scheme]})")
+        else:
+            parts.append(f"{name} {plural(len(seen), 'label')}")
+    return ", ".join(parts)
+
+
+# Column files whose first column counts the words of a sentence, and so is none of words.
+#
+# GermEval 2014 and Universal NER begin a line with 1, 2, 3; WebAnno and INCEpTION with 1-1, 1-2.
+# Read as words, the numbers of a corpus can be learnt, and scored, and mean nothing.
+
+
+LOOKED_AT = 200  # sentences
+_FEWEST, _SHARE = 3, 0.9  # of those with two words or more
+_NUMBER = re.compile(r"(?:[0-9]{1,6}-)?([0-9]{1,6})")
+
+
+def are_counted(sentences: Iterable[Sentence]) -> bool:
+    """Whether the words of nearly all sentences are numbers that count up by one, from 0 or 1."""
+    several = [each.words for each in islice(sentences, LOOKED_AT) if len(each.words) > 1]
+    counted = sum(map(_count_up, several))
+    return counted >= _FEWEST and counted >= _SHARE * len(several)
+
+
+def _count_up(words: tuple[str, ...]) -> bool:
+    found = [_NUMBER.fullmatch(word) for word in words]
+    if not all(found):
+        return False
+    numbers = [int(each[1]) for each in found if each]
+    return numbers[0] in (0, 1) and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
+
+
+# Sentences that one part of a corpus shares with another.
+
+
+LONG = 5  # tokens from which a sentence seldom occurs twice by chance
+
+
+def is_long(words: Sequence[str]) -> bool:
+    """Whether words are so many that two sentences of them are hardly equal by chance."""
+    return len(words) >= LONG
+
+
+def shared_sentences(sentences: Iterable[Sentence], known: Set[tuple[str, ...]]) -> list[Sentence]:
+    """The sentences whose words are among those of known ones, in order."""
+    # By words alone: a test sentence that train has with other tags has leaked all the same.
+    return [sentence for sentence in sentences if sentence.words in known]
