@@ -48,7 +48,7 @@ def test_eval_shows_where_a_broken_scorer_differs_from_seqeval_and_ends_with_1(
     both = tmp_path / "both.conll"
     both.write_text("Ada\tB-PER\tB-PER\nin\tO\tO\nRome\tB-LOC\tB-LOC\n", encoding="utf-8")
     monkeypatch.setattr(
-        "tagkit.evaluation.reports.tag_report.stretches", lambda tags: [(0, 1, "PER")]
+        "tagkit.evaluation.reports.tag_report.span_tuples", lambda tags: [(0, 1, "PER")]
     )
     ended = tagkit("eval", "--gold", both, "--verify")
     assert ended.code == 1
