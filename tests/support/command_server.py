@@ -1,10 +1,13 @@
 """Commands of a shell, in processes that have imported what takes long, and no module of tagkit.
 
+Where hundreds of commands run, tagkit's modules can be among what is imported before.
+
 A shell starts a small client in place of `tagkit`. It hands its arguments, folder, environment and
 streams to a server, which has imported torch and forks a process for each command, and ends with
 the status of that process.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -25,8 +28,14 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 @contextlib.contextmanager
-def forked_commands(folder: Path) -> Iterator[str]:
-    """The words of a shell that run `tagkit` in a forked process; the server's socket is here."""
+def forked_commands(folder: Path, *, with_tagkit: bool = False) -> Iterator[str]:
+    """The words of a shell that run `tagkit` in a forked process; the server's socket is here.
+
+    Args:
+        folder: of the socket.
+        with_tagkit: whether the server imports all of tagkit too. A command then takes a tenth of
+            the time, and what it imports when is not tried.
+    """
     import subprocess
 
     address = folder / "socket"
@@ -35,7 +44,7 @@ def forked_commands(folder: Path) -> Iterator[str]:
         listening.listen()
         number = listening.fileno()
         server = subprocess.Popen(
-            [sys.executable, __file__, "serve", str(number)],
+            [sys.executable, __file__, "serve", str(number), *["tagkit"] * with_tagkit],
             stdin=subprocess.DEVNULL, pass_fds=[number],
         )  # fmt: skip
     try:
@@ -46,12 +55,13 @@ def forked_commands(folder: Path) -> Iterator[str]:
         server.wait()
 
 
-def _serve(number: int) -> None:
-    """Returns in the process of a command, ready to run it."""
+def _serve(number: int, packages: list[str]) -> None:
+    """Returns in the process of a command, ready to run it; `packages` are imported before."""
     import gc
     import importlib
 
-    for name in IMPORTED_BEFORE:
+    modules = [name for package in packages for name in (package, *_in(package))]
+    for name in [*IMPORTED_BEFORE, *modules]:
         importlib.import_module(name)
     gc.freeze()  # no search for garbage has to pass them
     listening = socket.socket(fileno=number)
@@ -83,6 +93,16 @@ def _serve(number: int) -> None:
         return
 
 
+def _in(package: str) -> Iterator[str]:
+    """The names of a package's modules, and of those in its packages."""
+    import importlib
+    import pkgutil
+
+    names = pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")
+    # A module of this name is a program, which importing it would run.
+    return (each.name for each in names if not each.name.endswith(".__main__"))
+
+
 def _ask(address: str, arguments: list[str]) -> int:
     """The status of a command that a server runs."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -97,7 +117,15 @@ def _ask(address: str, arguments: list[str]) -> int:
 if __name__ == "__main__":
     if sys.argv[1] != "serve":
         sys.exit(_ask(sys.argv[1], sys.argv[2:]))
-    _serve(int(sys.argv[2]))
+    imported_before = sys.argv[3:]
+    _serve(int(sys.argv[2]), imported_before)
     from tagkit.cli.main import main
 
-    main()
+    try:
+        main()
+    except SystemExit as ended:
+        if not imported_before:
+            raise
+        # Python would take apart the modules of torch and tagkit one by one, for half a second.
+        atexit._run_exitfuncs()
+        os._exit(ended.code)
