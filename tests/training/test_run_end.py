@@ -459,15 +459,16 @@ def run_of(
     run = SimpleNamespace(
         prepared=SimpleNamespace(model=SimpleNamespace(feature_crf=crf), corpus=corpus),
         criterion=criterion,
+        predictor=None,
         processes=SimpleNamespace(from_first_rank=lambda number: number),
         listener=SimpleNamespace(on_note=notes.append),
     )  # fmt: skip
 
-    def scored(_: Any) -> SimpleNamespace:
+    def scored(*_: Any, **__: Any) -> SimpleNamespace:
         share = round(float(crf.share), 3)
         return SimpleNamespace(report=scores[share], share=share)
 
-    monkeypatch.setattr(feature_share, "_annotated", scored)
+    monkeypatch.setattr(feature_share, "annotated", scored)
     return cast(Run, run), notes, crf.share
 
 

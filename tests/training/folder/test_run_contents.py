@@ -12,8 +12,8 @@ from tagkit.training.folder.seed_scores import SeedScores, write_summary
 
 TRAINING = Path(run_contents.__file__).parent
 ELSEWHERE = {
-    "seed_folders": TRAINING.parent / "models",
-    "run_names": TRAINING.parent / "storage",
+    "seed_folders": TRAINING.parents[1] / "models" / "base",
+    "run_names": TRAINING.parents[1] / "storage",
 }
 
 
@@ -24,7 +24,7 @@ ELSEWHERE = {
      ("learning-curve.json", "run_names"), ("size-", "curve_files")],
 )  # fmt: skip
 def test_only_the_module_that_writes_a_file_names_it(name: str, owner: str) -> None:
-    for module in ("run_folder", "run_cleanup", "run_contents", "run_checkpoints", owner):
+    for module in ("run_folder", "run_cleanup", "run_contents", owner):
         room = ELSEWHERE.get(module, TRAINING)
         source = (room / f"{module}.py").read_text("utf-8")
         code = source.partition('"""\n\n')[2]  # the docstring may speak of it
