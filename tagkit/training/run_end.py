@@ -177,17 +177,17 @@ def score_dev(run: Run) -> Annotated:
     """
     crf, criterion = run.prepared.model.feature_crf, run.criterion
     if crf is None:
-        return _annotated_dev(run)
+        return _annotated_by(run)
     if not crf.is_fitted:
         # With a single tag there is nothing to weigh, however long the search is.
         was_cut = run.budget.is_limited and len(crf.transitions) > 1
         why = ", for the time limit was too short to find them" if was_cut else ""
         run.listener.on_note(f"a CRF of word features counts nothing: it has no weights{why}")
-        return _annotated_dev(run)
+        return _annotated_by(run)
     found = []
     for share in SHARES:
         crf.share.fill_(share)
-        found.append(_annotated_dev(run))
+        found.append(_annotated_by(run))
     # A report has no loss: there the usual score decides.
     *products, alone = (criterion.of_report(each.report) for each in found)
     together = max(products)
@@ -216,7 +216,7 @@ def _share_note(criterion: Criterion, share: float, together: float, alone: floa
     return f"{note}, and {without} without it"
 
 
-def _annotated_dev(run: Run) -> Annotated:
+def _annotated_by(run: Run) -> Annotated:
     return annotated(run.predictor, run.prepared.corpus.dev, batch_size=BATCH_SIZE)
 
 

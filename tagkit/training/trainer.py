@@ -304,7 +304,7 @@ def _train(call: _Call, prepared: Prepared, *, fits_later: bool) -> Trained:
     findings = diagnose_corpus(prepared)
     for finding in findings:
         logged.on_finding(finding)
-    # Mixed precision computes one direction after the other (`nn.second_thread.read_both`).
+    # Mixed precision computes one direction after the other (`nn.threads.read_both`).
     at_once = workers if prepared.config.train.precision == "fp32" else 1
     logged.on_start(prepared, call.threads * at_once)
     folder.claim_tracked(options.tracker)

@@ -30,7 +30,7 @@ from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.tagging import feature_crf
 from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.nn.heads.bag_of_words import BagOfWords
-from tagkit.training import run_end as feature_share
+from tagkit.training import run_end
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder import run_folder
 from tagkit.training.folder.run_files import GOLD, RESULTS
@@ -459,16 +459,15 @@ def run_of(
     run = SimpleNamespace(
         prepared=SimpleNamespace(model=SimpleNamespace(feature_crf=crf), corpus=corpus),
         criterion=criterion,
-        predictor=None,
         processes=SimpleNamespace(from_first_rank=lambda number: number),
         listener=SimpleNamespace(on_note=notes.append),
     )  # fmt: skip
 
-    def scored(*_: Any, **__: Any) -> SimpleNamespace:
+    def scored(_: Any) -> SimpleNamespace:
         share = round(float(crf.share), 3)
         return SimpleNamespace(report=scores[share], share=share)
 
-    monkeypatch.setattr(feature_share, "annotated", scored)
+    monkeypatch.setattr(run_end, "_annotated_by", scored)
     return cast(Run, run), notes, crf.share
 
 

@@ -54,7 +54,7 @@ from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, span_tuples
 from tagkit.wording import Message, Setting, listed, quoted
 
-# Of a record of JSON Lines, beside its classes; `inference.render` writes it.
+# Of a record of JSON Lines, beside its classes; `inference.write.render` writes it.
 PROBABILITIES = "probabilities"
 
 

@@ -31,8 +31,8 @@ class _Columns:
     Attributes:
         data: names the column of the gold tags.
         predicted: column of the predicted tags.
-        classes: columns in which `inference.predicted` has gold and predicted classes, if the file
-            has any; none where a column of tags was named.
+        classes: columns in which `inference.score.prediction_files` has gold and predicted classes,
+            if the file has any; none where a column of tags was named.
         pieces: the lines, from the beginning.
     """
 

@@ -42,7 +42,7 @@ class WordCache:
     ) -> None:
         """An empty cache, for the model's weights as they are now.
 
-        `precision`, one of `nn.inference.PRECISIONS`, is that of the encoder's recurrent products.
+        `precision`, one of `inference.PRECISIONS`, is that of the encoder's recurrent products.
         """
         self._model = model
         self._vocabulary = vocabulary

@@ -1,10 +1,10 @@
 """Trainings on growing parts of a corpus, and the learning curve that they make.
 
 Each seed draws its own parts of the training corpus, of which the smaller lie within the larger
-(`corpus.dataset.draw`): points scatter over seeds as they would over other corpora of their size.
-Dev is the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences.
-The curve is written as learning-curve.json (see `curve_files`) and, with the points, the law and
-the forecasts, as the picture learning-curve.svg.
+(`dataset.draw`): points scatter over seeds as they would over other corpora of their size. Dev is
+the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences. The
+curve is written as learning-curve.json (see `curve_files`) and, with the points, the law and the
+forecasts, as the picture learning-curve.svg.
 """
 
 import math

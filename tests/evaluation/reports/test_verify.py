@@ -78,7 +78,7 @@ def test_tags_that_seqeval_reads_otherwise_are_named() -> None:
 
 def test_a_scorer_that_finds_no_span_at_all_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagkit.text.schemes.span_tuples", lambda tags: [])
-    monkeypatch.setattr(tag_report, "stretches", lambda tags: [])
+    monkeypatch.setattr(tag_report, "span_tuples", lambda tags: [])
     lines = verify_report(make_tag_report(GOLD, FOUND, "iob2"), "gold").lines()
     assert "conlleval mode, PER: support none, seqeval has 2" in lines
 
@@ -88,7 +88,7 @@ def lose_last(tags: Sequence[str]) -> list[SpanTuple]:
 
 
 def test_a_scorer_that_loses_spans_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tag_report, "stretches", lose_last)
+    monkeypatch.setattr(tag_report, "span_tuples", lose_last)
     found = verify_report(make_tag_report(GOLD, FOUND, "iob2"), "gold")
     lines = found.lines()
     assert lines[0] == f"not verified: seqeval disagrees on {len(lines) - 1} numbers"
@@ -99,7 +99,7 @@ def test_a_scorer_that_loses_spans_is_caught(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_types_that_one_of_the_two_lacks_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tag_report, "stretches", lambda tags: [(0, 1, "ORG")])
+    monkeypatch.setattr(tag_report, "span_tuples", lambda tags: [(0, 1, "ORG")])
     lines = verify_report(make_tag_report(GOLD, FOUND, "iob2"), "gold").lines()
     assert lines[1:4] == [
         "conlleval mode, LOC: support none, seqeval has 1",

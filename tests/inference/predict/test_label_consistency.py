@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from marks import mostly_slow
 
 from tagkit.config import with_options
-from tagkit.inference.predict.label_consistency import stretches, toward_means
+from tagkit.inference.predict.label_consistency import document_groups, toward_means
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.text.records import Document, Prediction, Sentence, unmarked_document
@@ -186,7 +186,7 @@ def test_stretches_are_of_whole_documents_one_after_the_other(
     given = sentences(60)
     for size in (1, 10, 25, 10**6):
         monkeypatch.setattr("tagkit.inference.predict.label_consistency._STRETCH_WORDS", size)
-        cut = [(start, numbers) for start, numbers in stretches(given, half.config)]
+        cut = [(start, numbers) for start, numbers in document_groups(given, half.config)]
         assert [start for start, _ in cut] == [0, *np.cumsum([len(n) for _, n in cut])][:-1]
         assert sum(len(numbers) for _, numbers in cut) == len(given)
         for start, numbers in cut:

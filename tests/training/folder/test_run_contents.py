@@ -11,9 +11,10 @@ from tagkit.training.folder.run_contents import contents_of, is_subrun
 from tagkit.training.folder.seed_scores import SeedScores, write_summary
 
 TRAINING = Path(run_contents.__file__).parent
+PACKAGE = TRAINING.parents[1]
 ELSEWHERE = {
-    "seed_folders": TRAINING.parents[1] / "models" / "base",
-    "run_names": TRAINING.parents[1] / "storage",
+    "seed_folders": PACKAGE / "models" / "base",
+    "run_names": PACKAGE / "storage",
 }
 
 
