@@ -124,7 +124,7 @@ def characters_of(
     done = 0
     for item in items:
         starts.append(done)
-        record = _places_of(item, name, tokenizer, spans_of, whole=whole, by_words=by_words)
+        record = _parts_of(item, name, tokenizer, spans_of, whole=whole, by_words=by_words)
         errors += record.overlaps
         # Number of characters that are no white space before each place of the text.
         before = list(accumulate((not char.isspace() for char in record.text), initial=done))
@@ -153,7 +153,7 @@ def characters_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _RecordPlaces:
+class _Parts:
     """The text of a record, with the places of its tokens, by sentence, and of its spans."""
 
     text: str
@@ -162,24 +162,24 @@ class _RecordPlaces:
     overlaps: Sequence[FormatError]
 
 
-def _places_of(
+def _parts_of(
     item: Item, name: str, tokenizer: str, spans_of: SpansOf, *, whole: bool, by_words: bool
-) -> _RecordPlaces:
+) -> _Parts:
     if isinstance(item, Document):
         spans = [(span.start, span.end, span.label) for span in item.spans or ()]
-        return _RecordPlaces(item.text, tokens_of(item, tokenizer, whole=whole), spans, overlaps(item))
+        return _Parts(item.text, tokens_of(item, tokenizer, whole=whole), spans, overlaps(item))
     text, places = item.text, item.places
     if text is None or by_words:
         text, places = joined(item.words)
     tagged = list(spans_of(item.tags or ()))
     spans = [(places[start][0], places[end - 1][1], label) for start, end, label in tagged]
     if all(one[1] <= other[0] for one, other in pairwise(spans)):
-        return _RecordPlaces(text, [places], spans, [])
+        return _Parts(text, [places], spans, [])
     # Words of a multiword token share a place in the text.
     lines = tuple(_origin(item, name, start)[1] for start, _, _ in tagged)
     shown = tuple(TextSpan(text[start:end], start, end, label) for start, end, label in spans)
     document = Document(text, shown, source=name, line=lines[0], span_lines=lines)
-    return _RecordPlaces(text, [places], spans, overlaps(document))
+    return _Parts(text, [places], spans, overlaps(document))
 
 
 def _white_space(item: Item, name: str, label: str, start: int, end: int) -> FormatError:
