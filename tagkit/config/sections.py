@@ -134,35 +134,7 @@ class Config(Section):
                     raise ValueError(
                         f'{name} has no effect with task = "{self.task}"; {option.instead}'
                     )
-        if self.data.tag_columns:
-            if not _LIST_OF_COLUMNS.serves(self.task):
-                raise ValueError(
-                    "data.tag_column names a list of columns, which task = 'tag' learns; found "
-                    f"task = {self.task!r}"
-                )
-            if self.head.label_weights:
-                raise ValueError(
-                    "head.label_weights is for one tag column; data.tag_column names a list"
-                )
-            if isinstance(self.head.feature_crf, int) and self.head.feature_crf:
-                raise ValueError(
-                    "head.feature_crf is for one tag column; data.tag_column names a list"
-                )
-            if self.label_consistency:
-                raise ValueError(
-                    "head.label_consistency is for one tag column; data.tag_column names a list"
-                )
-        columns = [str(column) for column in self.data.tag_columns]
-        for name in self.head.column_weights:
-            if not columns:
-                raise ValueError(
-                    "head.column_weights is for several tag columns; data.tag_column is no list"
-                )
-            if name not in columns:
-                raise ValueError(
-                    f"head.column_weights names {quoted(name)}, which is not in the list "
-                    f"data.tag_column ({', '.join(columns)})"
-                )
+        _check_tag_columns(self)
         # Twice the same seed is twice the same model, and one folder for both.
         if len(set(self.train.seeds)) < len(self.train.seeds):
             raise ValueError(f"train.seeds = {list(self.train.seeds)}: expected each once")
@@ -171,6 +143,33 @@ class Config(Section):
                 "train.on_nonfinite = 'random' makes a step of train.max_grad_norm, which is 0"
             )
         return self
+
+
+def _check_tag_columns(config: Config) -> None:
+    """Raise `ValueError` where one tag column has an option of a list of them, or the reverse."""
+    columns, head = [str(column) for column in config.data.tag_columns], config.head
+    if columns and not _LIST_OF_COLUMNS.serves(config.task):
+        raise ValueError(
+            "data.tag_column names a list of columns, which task = 'tag' learns; found "
+            f"task = {config.task!r}"
+        )
+    for name, is_set in (
+        ("label_weights", head.label_weights),
+        ("feature_crf", isinstance(head.feature_crf, int) and head.feature_crf),
+        ("label_consistency", config.label_consistency),
+    ):
+        if columns and is_set:
+            raise ValueError(f"head.{name} is for one tag column; data.tag_column names a list")
+    for name in head.column_weights:
+        if not columns:
+            raise ValueError(
+                "head.column_weights is for several tag columns; data.tag_column is no list"
+            )
+        if name not in columns:
+            raise ValueError(
+                f"head.column_weights names {quoted(name)}, which is not in the list "
+                f"data.tag_column ({', '.join(columns)})"
+            )
 
 
 def _check_units(config: Config) -> None:

@@ -34,6 +34,7 @@ _MIN_GROWTH = 1024  # rows by which the matrix of a file of unknown length grows
 _DEFLATE_RATIO = 1032  # deflate compresses at most 1032 : 1 (zlib's technical details)
 _HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")  # number of vectors, dimension
 _BEGINNING = 20  # lines that show how many numbers a vector has
+_BLOCK = 2**16  # bytes of the binary format that are read at once
 _MAPPED_ROWS = 4096  # of a .npy matrix at a time
 _WORD_LISTS = (".txt", ".vocab", ".words")  # endings of the list of words next to an .npy file
 
@@ -273,6 +274,42 @@ def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:
             yield word.lstrip(b"\n").decode(errors="replace"), np.frombuffer(values, "<f4")
 
 
+class ByteBlocks:
+    """A file whose parts have any length, read in blocks.
+
+    A call of the file for each byte would take minutes for the words of millions of vectors.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """`file`: open, and read by nobody else from now on."""
+        self._file = file
+        self._block, self._at = b"", 0
+
+    def up_to(self, end: bytes, most: int) -> bytes | None:
+        """Bytes up to `end`, which is passed over, or to the file's end; None of over `most`."""
+        while (found := self._block.find(end, self._at)) < 0:
+            if len(self._block) - self._at > most:
+                return None
+            if not self._read():
+                return self.take(len(self._block) - self._at)
+        begin, self._at = self._at, found + len(end)
+        return self._block[begin:found] if found - begin <= most else None
+
+    def take(self, size: int) -> bytes:
+        """So many bytes, or those to the file's end."""
+        while len(self._block) - self._at < size and self._read():
+            pass
+        begin = self._at
+        self._at = min(begin + size, len(self._block))
+        return self._block[begin : self._at]
+
+    def _read(self) -> bool:
+        """Add a block to what is left; False at the file's end."""
+        more = self._file.read(_BLOCK)
+        self._block, self._at = self._block[self._at :] + more, 0
+        return bool(more)
+
+
 def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
     """A matrix, and its words, one a line, in a file next to it."""
     candidates = [path.with_suffix(ending) for ending in _WORD_LISTS]
@@ -334,45 +371,3 @@ def _count_lines(path: Path) -> int:
                     "characters"
                 )
     return max(number, 1)
-
-
-# Bytes of a file whose parts have any length, read in blocks.
-
-
-_BLOCK = 2**16  # bytes
-
-
-class ByteBlocks:
-    """A file read in blocks, whatever is taken from it.
-
-    A call of the file for each byte would take minutes for the words of millions of vectors.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        """`file`: open, and read by nobody else from now on."""
-        self._file = file
-        self._block, self._at = b"", 0
-
-    def up_to(self, end: bytes, most: int) -> bytes | None:
-        """Bytes up to `end`, which is passed over, or to the file's end; None of over `most`."""
-        while (found := self._block.find(end, self._at)) < 0:
-            if len(self._block) - self._at > most:
-                return None
-            if not self._read():
-                return self.take(len(self._block) - self._at)
-        begin, self._at = self._at, found + len(end)
-        return self._block[begin:found] if found - begin <= most else None
-
-    def take(self, size: int) -> bytes:
-        """So many bytes, or those to the file's end."""
-        while len(self._block) - self._at < size and self._read():
-            pass
-        begin = self._at
-        self._at = min(begin + size, len(self._block))
-        return self._block[begin : self._at]
-
-    def _read(self) -> bool:
-        """Add a block to what is left; False at the file's end."""
-        more = self._file.read(_BLOCK)
-        self._block, self._at = self._block[self._at :] + more, 0
-        return bool(more)

@@ -1,4 +1,7 @@
-"""Linear layers as all networks here begin: Glorot and Bengio 2010, eq. 16, and biases of 0."""
+"""Linear layers as all networks here begin: Glorot and Bengio 2010, eq. 16, and biases of 0.
+
+And the number of weights of any module.
+"""
 
 from torch import nn
 
@@ -10,9 +13,6 @@ def fresh_linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
         nn.init.xavier_uniform_(part)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-# Facts on a module's parameters.
 
 
 def count_parameters(module: nn.Module) -> int:

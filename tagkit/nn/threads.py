@@ -5,6 +5,8 @@ for one another in a loop. On cores that other work uses they wait for as long a
 given: on two cores with two other processes, prediction in batches of 8 to 12 sentences took 30 ms
 a sentence with NumPy's threads in place of 0.8, and single sentences 44 ms with torch's in place
 of 2. On idle cores two threads of NumPy gained 4 %.
+
+A second core is of use to two networks that read the same input (`second_thread`, `read_both`).
 """
 
 import os
@@ -26,6 +28,9 @@ _inside = 0  # blocks that are being executed, in all threads of the program
 _before = 1  # threads of torch outside of them
 _limited: Any = None  # what restores the numbers of threads of BLAS
 _own = local()  # `depth`: blocks that this thread is in
+_Result = TypeVar("_Result")
+# Of the calling thread alone: another one that trains at the same time has its own.
+_executor: ContextVar[Executor | None] = ContextVar("executor", default=None)
 
 
 def choose_threads(count: int) -> None:
@@ -125,14 +130,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
 # this size, and other last bits of every sum. The two directions of a bidirectional layer are large
 # pieces that do not wait for each other. Each is computed by the same operations on the same
 # numbers as in one thread, so the result is the same bit for bit.
-
-
-_Result = TypeVar("_Result")
-
-# Of the calling thread alone: another one that trains at the same time has its own.
-_executor: ContextVar[Executor | None] = ContextVar("executor", default=None)
-
-
 @contextmanager
 def second_thread(*, wanted: bool = True) -> Iterator[None]:
     """Within this context `read_both` computes its second network in a thread of its own.

@@ -5,6 +5,11 @@ tokenization and sentence segmentation). It takes a stretch between two blanks f
 fails for scripts without blanks between words; `split_multilingual` makes each letter of these a
 token, together with its marks. Public corpora of Chinese do the same (MSRA, Weibo NER), and no
 annotated span can begin or end inside a token; words would need a dictionary for each language.
+
+syntok knows English, German and Spanish. Of other languages it begins a word with an apostrophe
+(`d` and `'Italie` for d'Italie), and it ends sentences behind ordinals and abbreviations before
+names: spans that begin or end at a word, or hold such a full stop, could not be found in a text.
+What raw text keeps whole is therefore joined again (`_rejoined`).
 """
 
 import unicodedata
@@ -16,24 +21,6 @@ import regex
 from syntok import segmenter
 from syntok.tokenizer import Token as SyntokToken
 from syntok.tokenizer import Tokenizer
-
-# A token of a raw text.
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A run of a text.
-
-    Attributes:
-        text: its characters.
-        start: offset of the first of them, in code points.
-        end: offset after the last of them.
-    """
-
-    text: str
-    start: int
-    end: int
-
 
 # Without these two settings "-" in words is dropped and "n't" becomes "not".
 _TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contraction=False)
@@ -88,6 +75,56 @@ _CLOSING = frozenset(
 _ANY_WORD = "word"
 _ANY_SYMBOL = "\u2764"
 
+_ELIDED = regex.compile(r"['\u2019]\p{L}")
+_LETTER_OR_MARK = regex.compile(r"[\p{L}\p{M}]")
+# What stands behind an apostrophe in English, as the Penn Treebank splits it.
+_ENGLISH = frozenset({"s", "m", "d", "re", "ve", "ll", "t", "em"})
+# Before names, and of o'clock, which corpora of English keep whole.
+_WHOLE = "Oo"
+# An apostrophe is a part of the word in Ukrainian and Belarusian.
+_IN_WORDS = regex.compile(r"\p{Script=Cyrillic}")
+# Joiners, flags and tags of emoji, and soft hyphens: without them no token is parted wrongly.
+_JOINED = regex.compile("[\xad\u200d\U0001f1e6-\U0001f1ff\U000e0020-\U000e007f]")
+# Grapheme clusters of UAX #29, and words with soft hyphens.
+_WORD_OR_CLUSTER = regex.compile(r"[\p{L}\p{M}]++(?:\xad++[\p{L}\p{M}]++)++|\X")
+
+_ORDINAL = regex.compile(r"[0-9]{1,2}")
+# Months of German, in which nouns have a capital letter; syntok knows their abbreviations. Other
+# languages with ordinals of this kind write them without one.
+_MONTHS = frozenset(
+    "Januar Jänner Februar Feber März April Mai Juni Juli August September Oktober November "
+    "Dezember".split()
+)
+# Articles of German, and prepositions with one, none of which ends a clause before a number.
+_BEFORE_ORDINALS = frozenset("der des dem das vom zum zur beim im".split())
+# Of Spanish plurals, such as EE. UU. and FF. AA.; by itself it may be World War II, and end one.
+_DOUBLED = regex.compile(r"(\p{Lu})\1")
+# Titles and parts of addresses that stand before a name: of Italian, Portuguese, French, Dutch,
+# Polish, Czech and Russian. None is a word in any of the languages here, or a unit: Italian "on."
+# and Dutch "mw." are not among them.
+_BEFORE_NAMES = frozenset(
+    "dott prof dr avv geom sra sr exmo mme mlle mgr dhr mevr drs św ks ul nám ул пл просп "
+    "пер".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A run of a text.
+
+    Attributes:
+        text: its characters.
+        start: offset of the first of them, in code points.
+        end: offset after the last of them.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+_NO_TOKEN = Token("", -1, -1)
+
 
 def tokenize(text: str) -> list[list[Token]]:
     """Sentences of a text, each with at least one token; none of a blank text.
@@ -102,12 +139,12 @@ def split_multilingual(text: str) -> list[list[Token]]:
 
     Scripts without blanks come in characters. A sentence ends behind a full stop, exclamation or
     question mark of these and other scripts that have their own, and behind what closes there. What
-    belongs to one word or one sentence is one again (`rejoining`).
+    belongs to one word or one sentence is one again (`_rejoined`).
     """
     # Most texts have none of these scripts: they must not pay for them.
     if not text.isascii() and _WITHOUT_BLANKS.search(text):
-        return rejoined(text, _placed(text, _runs(text, _shadow_of(text))))
-    return rejoined(text, tokenize(text))
+        return _rejoined(text, _placed(text, _runs(text, _shadow_of(text))))
+    return _rejoined(text, tokenize(text))
 
 
 def lacks_blanks(text: str) -> bool:
@@ -254,14 +291,6 @@ def split_into_characters(text: str) -> list[list[Token]]:
     ]
 
 
-TOKENIZERS = {
-    "multilingual": split_multilingual,
-    "syntok": tokenize,
-    "blanks": split_at_blanks,
-    "characters": split_into_characters,
-}
-
-
 def _shadow_of(text: str) -> str:
     """The text as syntok is to see it, offset by offset: its white space is that of `isspace`."""
     return _without_marks(_SEPARATOR.sub(" ", text))
@@ -304,48 +333,7 @@ def _skipped(text: str, start: int, end: int) -> Iterator[Token]:
         start = stop
 
 
-# What syntok splits, in languages that it has no rules for, and what raw text keeps whole.
-#
-# syntok knows English, German and Spanish. Of other languages it begins a word with an apostrophe
-# (`d` and `'Italie` for d'Italie), and it ends sentences behind ordinals and abbreviations before
-# names: spans that begin or end at a word, or hold such a full stop, could not be found in a text.
-
-
-_ELIDED = regex.compile(r"['\u2019]\p{L}")
-_LETTER_OR_MARK = regex.compile(r"[\p{L}\p{M}]")
-# What stands behind an apostrophe in English, as the Penn Treebank splits it.
-_ENGLISH = frozenset({"s", "m", "d", "re", "ve", "ll", "t", "em"})
-# Before names, and of o'clock, which corpora of English keep whole.
-_WHOLE = "Oo"
-# An apostrophe is a part of the word in Ukrainian and Belarusian.
-_IN_WORDS = regex.compile(r"\p{Script=Cyrillic}")
-# Joiners, flags and tags of emoji, and soft hyphens: without them no token is parted wrongly.
-_JOINED = regex.compile("[\xad\u200d\U0001f1e6-\U0001f1ff\U000e0020-\U000e007f]")
-# Grapheme clusters of UAX #29, and words with soft hyphens.
-_CLUSTER = regex.compile(r"[\p{L}\p{M}]++(?:\xad++[\p{L}\p{M}]++)++|\X")
-
-_ORDINAL = regex.compile(r"[0-9]{1,2}")
-# Months of German, in which nouns have a capital letter; syntok knows their abbreviations. Other
-# languages with ordinals of this kind write them without one.
-_MONTHS = frozenset(
-    "Januar Jänner Februar Feber März April Mai Juni Juli August September Oktober November "
-    "Dezember".split()
-)
-# Articles of German, and prepositions with one, none of which ends a clause before a number.
-_BEFORE_ORDINALS = frozenset("der des dem das vom zum zur beim im".split())
-# Of Spanish plurals, such as EE. UU. and FF. AA.; by itself it may be World War II, and end one.
-_DOUBLED = regex.compile(r"(\p{Lu})\1")
-# Titles and parts of addresses that stand before a name: of Italian, Portuguese, French, Dutch,
-# Polish, Czech and Russian. None is a word in any of the languages here, or a unit: Italian "on."
-# and Dutch "mw." are not among them.
-_BEFORE_NAMES = frozenset(
-    "dott prof dr avv geom sra sr exmo mme mlle mgr dhr mevr drs św ks ul nám ул пл просп "
-    "пер".split()
-)
-_NONE = Token("", -1, -1)
-
-
-def rejoined(text: str, sentences: Sequence[Sequence[Token]]) -> list[list[Token]]:
+def _rejoined(text: str, sentences: Sequence[Sequence[Token]]) -> list[list[Token]]:
     """The tokens of a text, with what belongs together in one word and one sentence.
 
     Args:
@@ -382,14 +370,14 @@ def _undivided(text: str) -> frozenset[int]:
     """Offsets within emoji of several parts, and within words that have soft hyphens."""
     if text.isascii() or not _JOINED.search(text):
         return frozenset()
-    clusters = (found.span() for found in _CLUSTER.finditer(text))
+    clusters = (found.span() for found in _WORD_OR_CLUSTER.finditer(text))
     return frozenset(at for start, end in clusters for at in range(start + 1, end))
 
 
 def _words(text: str, sentence: Sequence[Token], within: frozenset[int]) -> Iterator[Token]:
     """The words of a sentence: apostrophes where they belong, and parts of one word as one."""
     place = sentence[0].start
-    for token, after in pairwise([*sentence, _NONE]):
+    for token, after in pairwise([*sentence, _NO_TOKEN]):
         cut = token.end
         if token.end == after.start:
             cut = _cut(text, place, after, within)
@@ -411,3 +399,11 @@ def _cut(text: str, place: int, after: Token, within: frozenset[int]) -> int:
     if _IN_WORDS.match(text[end - 1]) or (end - place == 1 and text[place] in _WHOLE):
         return place
     return end + 1
+
+
+TOKENIZERS = {
+    "multilingual": split_multilingual,
+    "syntok": tokenize,
+    "blanks": split_at_blanks,
+    "characters": split_into_characters,
+}

@@ -1,4 +1,12 @@
-"""How a run ends: it is finished, with scores and reports, or stopped, to be resumed."""
+"""How a run ends: it is finished, with scores and reports, or stopped, to be resumed.
+
+Besides the best model a run keeps predictions and reports on dev and test:
+
+    dev.pred test.pred    the corpora with the predictions (`inference.score.prediction_files`)
+    dev.gold              the gold labels of a dev corpus that was split off, if dev.pred lacks them
+    report.txt            the reports as `tagkit eval` prints them
+    report.json           the same as JSON, by split
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -26,68 +34,11 @@ from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPOR
 from tagkit.training.loop.run import Ending, Run
 from tagkit.wording import visible
 
-# What a run keeps of its best model besides the model: predictions and reports on dev and test.
-#
-# dev.pred, test.pred    the corpora with the predictions (`inference.predicted`)
-# dev.gold               the gold labels of a dev corpus that was split off, if dev.pred lacks them
-# report.txt             the reports as `tagkit eval` prints them
-# report.json            the same as JSON, by split
-
-
 _WIDTH = 80  # of a confusion matrix in a file
-
-
-def scores_of(dev: Annotated, test: Annotated | None) -> dict[str, Any]:
-    """The reports as plain values, by split; None of a test corpus that is not there."""
-    return {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
-
-
-def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dict[str, bytes]:
-    """Contents of the files, by name.
-
-    Args:
-        predictor: the best model.
-        dev: scored with it.
-        test: likewise; None without a test corpus.
-    """
-    data = predictor.config.data
-    # Dev may be a part of the training file, in whose format its predictions then are.
-    files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
-    splits: dict[str, Annotated | None] = {"dev": dev, "test": test}
-    found: dict[str, str] = {}
-    if predictor.task.annotates:
-        found |= _annotated(predictor, splits, files)
-    found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
-    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
-    return {name: encoded(text, first=True) for name, text in found.items()}
-
-
-def _annotated(
-    predictor: Predictor, splits: Mapping[str, Annotated | None], files: Mapping[str, str]
-) -> dict[str, str]:
-    """The corpora with the predictions, and the gold labels that are in no file."""
-    data = predictor.config.data
-    found = {
-        PREDICTED[name]: predicted_text(predictor, each.split, each.predictions, files[name])
-        for name, each in splits.items()
-        if each
-    }
-    dev = splits["dev"]
-    if dev and not data.dev_file:
-        gold = gold_text(predictor, dev.split, data.train_file)
-        if gold is not None:
-            found[GOLD] = gold
-    return found
-
-
-def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
-    for number, (name, each) in enumerate(splits.items()):
-        if each:
-            yield from ("",) if number else ()
-            yield visible(f"{name}: {each.split.path}")
-            yield ""
-            yield from map(visible, report_lines(each.report))
-            yield from map(visible, confusion_lines(each.report, _WIDTH))
+# By more than this, divided by the root of the sentences of dev, a network has to be better alone
+# than with a CRF of word features, as the standard error of a difference of two scores is: for
+# names of CoNLL-2003 and CoNLL-2002 0.17 to 0.28, for chunks 0.06.
+_MARGIN = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,21 +165,13 @@ def _best_on_dev(run: Run) -> tuple[Annotated, Epoch]:
     return dev, best
 
 
-# How much a CRF of word features counts beside the network: what is best on dev.
-#
-# Most corpora gain by it, but in a corpus of few and rare names it finds next to none, and would
-# take away what the network finds. So the share is chosen once, with the best epoch's weights. That
-# epoch is the best one by the network's scores on the same dev, which flatters the network alone:
-# it has to be better than the product by more than a margin.
-
-
-# The margin is this divided by the root of the sentences of dev, as the standard error of a
-# difference of two scores is: for names of CoNLL-2003 and CoNLL-2002 0.17 to 0.28, for chunks 0.06.
-_MARGIN = 0.3
-
-
 def score_dev(run: Run) -> Annotated:
-    """The dev corpus as the best model tags it, with the share that is best there.
+    """The dev corpus as the best model tags it, with the share of word features that is best there.
+
+    Most corpora gain by a CRF of word features, but in a corpus of few and rare names it finds next
+    to none, and would take away what the network finds. So its share is chosen once, with the best
+    epoch's weights. That epoch is the best one by the network's scores on the same dev, which
+    flatters the network alone: it has to be better than the product by more than a margin.
 
     The share is the model's from then on, and a note of the run says what it brought.
     """
@@ -253,11 +196,11 @@ def score_dev(run: Run) -> Annotated:
     chosen = SHARES.index(0.0) if alone > together + margin else products.index(together)
     best = int(run.processes.from_first_rank(float(chosen)))
     crf.share.fill_(SHARES[best])
-    run.listener.on_note(_note(criterion, SHARES[best], together, alone))
+    run.listener.on_note(_share_note(criterion, SHARES[best], together, alone))
     return found[best]
 
 
-def _note(criterion: Criterion, share: float, together: float, alone: float) -> str:
+def _share_note(criterion: Criterion, share: float, together: float, alone: float) -> str:
     key = "auto" if criterion.is_loss else criterion.key
     with_it, without = score_text(key, together), score_text(key, alone)
     if not share:
@@ -275,3 +218,56 @@ def _note(criterion: Criterion, share: float, together: float, alone: float) -> 
 
 def _annotated_by(run: Run) -> Annotated:
     return annotated(run.predictor, run.prepared.corpus.dev, batch_size=BATCH_SIZE)
+
+
+def scores_of(dev: Annotated, test: Annotated | None) -> dict[str, Any]:
+    """The reports as plain values, by split; None of a test corpus that is not there."""
+    return {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
+
+
+def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dict[str, bytes]:
+    """Contents of the files, by name.
+
+    Args:
+        predictor: the best model.
+        dev: scored with it.
+        test: likewise; None without a test corpus.
+    """
+    data = predictor.config.data
+    # Dev may be a part of the training file, in whose format its predictions then are.
+    files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
+    splits: dict[str, Annotated | None] = {"dev": dev, "test": test}
+    found: dict[str, str] = {}
+    if predictor.task.annotates:
+        found |= _predicted_files(predictor, splits, files)
+    found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
+    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
+    return {name: encoded(text, first=True) for name, text in found.items()}
+
+
+def _predicted_files(
+    predictor: Predictor, splits: Mapping[str, Annotated | None], files: Mapping[str, str]
+) -> dict[str, str]:
+    """The corpora with the predictions, and the gold labels that are in no file."""
+    data = predictor.config.data
+    found = {
+        PREDICTED[name]: predicted_text(predictor, each.split, each.predictions, files[name])
+        for name, each in splits.items()
+        if each
+    }
+    dev = splits["dev"]
+    if dev and not data.dev_file:
+        gold = gold_text(predictor, dev.split, data.train_file)
+        if gold is not None:
+            found[GOLD] = gold
+    return found
+
+
+def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
+    for number, (name, each) in enumerate(splits.items()):
+        if each:
+            yield from ("",) if number else ()
+            yield visible(f"{name}: {each.split.path}")
+            yield ""
+            yield from map(visible, report_lines(each.report))
+            yield from map(visible, confusion_lines(each.report, _WIDTH))

@@ -1,9 +1,14 @@
-"""Training a model: `training_loop` is all of it; `train` prepares it and finishes the run."""
+"""Training a model: `training_loop` is all of it; `train` prepares it and finishes the run.
+
+The callbacks of a program leave a run as it is without them: see `undisturbed`.
+"""
 
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any, cast
@@ -28,11 +33,11 @@ from tagkit.training.loop.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.loop.state import RunState
 from tagkit.training.loop.time_budget import TimeBudget
 from tagkit.training.optim.precision import autocast
-from tagkit.training.processes.distributed import processes_of
+from tagkit.training.processes.distributed import Processes, processes_of
 from tagkit.training.readout import solve_readout
 from tagkit.training.run_end import Trained, finish, interrupt
 from tagkit.training.setup.run_settings import is_closed_form
-from tagkit.training.setup.setup import fit, prepare
+from tagkit.training.setup.setup import Prepared, fit, prepare
 from tagkit.wording import clipped
 
 
@@ -144,6 +149,12 @@ def forward_backward(
     return float(sums[0]), int(sums[1])
 
 
+def _nonfinite(loss: float, settings: TrainConfig) -> str:
+    what = "a gradient is not finite" if math.isfinite(loss) else f"the loss is {loss}"
+    done = {"skip": "the step is skipped", "random": "a random step is taken in its place"}
+    return f"{what}; {done[settings.on_nonfinite]}"
+
+
 def train(
     config: Config | Path | str | Mapping[str, Any],
     listener: Listener | None = None,
@@ -188,64 +199,12 @@ def train(
     processes = processes_of(device, config.train.tracker, path)
     listener = undisturbed(listener, device) if processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
-    notes = _Notes()
-    # At the end torch's random state is what it was: training does not change a caller's draws.
-    restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
-    with (
-        folder.locked(notes),
-        restored,
-        oom_as_error(),
-        given_threads(threads),
-        # Whatever a program has turned off around this call.
-        torch.inference_mode(mode=False),
-        torch.enable_grad(),
-    ):
+    call = _Call(config, device, threads, processes, folder, listener, budget, stop, resume)
+    with folder.locked(call.notes), _own_torch_state(device, threads), oom_as_error():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        # A checkpoint has what is fitted before the first step, which may take half a minute.
-        # The first process alone looks: before it has made the folder, others would find none.
-        is_there = resume and device.type == "cpu" and processes.is_first
-        is_there = is_there and bool(folder.contents().artifacts())
-        fits_later = bool(processes.from_first_rank(float(is_there)))
-        chosen = folder.resumed_config(config) if resume else config
-        prepared = prepare(chosen, device, corpus, fits=not fits_later, on_pass=listener.on_fit)
-        refuse_undefined_loss(prepared)
-        workers = choose_workers(config.train.workers, threads, processes.count, prepared.model)
-        if stop and stop.is_set():
-            text = f"stopped before the first step; {path} is as it was"
-            raise Interrupted(text, is_saved=resume)
-        facts = facts_of(prepared)
-        digests = {name: split["sha256"] for name, split in facts["data"].items()}
-        identified = identity(prepared.config, digests, device.type, processes.count)
-        state = RunState(prepared, processes, notes)
-        if not fits_later:
-            state.broadcast_fitted()
-        checkpoint = folder.open(identified, state.check, notes, resume=resume)
-        processes.barrier()  # the first process has made the folder ready
-        logged = folder.logged(listener)
-        notes.hand_to(logged.on_note)
-        findings = diagnose_corpus(prepared)
-        for finding in findings:
-            logged.on_finding(finding)
-        # Mixed precision computes one direction after the other (`nn.second_thread.read_both`).
-        at_once = workers if prepared.config.train.precision == "fp32" else 1
-        logged.on_start(prepared, threads * at_once)
-        folder.claim_tracked(config.train.tracker)
-        run = Run(state, folder, facts, identified, logged, budget, stop)
-        with processes.tracking(TRACKED), second_thread(wanted=workers > 1):
-            begins = checkpoint is None
-            if checkpoint:
-                state.restore(checkpoint)
-                if run.ending():
-                    logged.on_note("the run has ended: it is scored again, and not trained further")
-            del checkpoint  # its tensors: as large as all that the run has in memory
-            if fits_later and not state.is_fitted:
-                fit(prepared, listener.on_fit)
-                state.broadcast_fitted()
-            if begins:
-                run.checkpoint()  # of step 0, so that there is always one to go back to
-            train_run = solve_readout if is_closed_form(prepared.config) else training_loop
-            return finish(run, train_run(run), findings)
+        fits_later = _has_checkpoint(call)
+        return _train(call, _prepare(call, corpus, fits=not fits_later), fits_later=fits_later)
 
 
 class _Notes:
@@ -265,17 +224,110 @@ class _Notes:
             on_note(note)
 
 
-def _nonfinite(loss: float, settings: TrainConfig) -> str:
-    what = "a gradient is not finite" if math.isfinite(loss) else f"the loss is {loss}"
-    done = {"skip": "the step is skipped", "random": "a random step is taken in its place"}
-    return f"{what}; {done[settings.on_nonfinite]}"
+@dataclass(frozen=True)
+class _Call:
+    """What `train` was called with, and what it has before the corpora are read.
+
+    Attributes:
+        threads: of torch, for one direction of a layer.
+        processes: that train together.
+        folder: of the run, locked.
+        listener: in all processes but the first one that does nothing.
+        notes: what the run tells the listener.
+    """
+
+    config: Config
+    device: torch.device
+    threads: int
+    processes: Processes
+    folder: RunFolder
+    listener: Listener
+    budget: TimeBudget
+    stop: threading.Event | None
+    resume: bool
+    notes: _Notes = field(default_factory=_Notes)
 
 
-# Callbacks of a program that leave torch's random numbers and threads as they were.
-#
-# torch has one state of them for all of a process, and one for each GPU. A callback that draws from
-# it, to show a sample say, would give a run other weights than the same seed gives without it. So
-# would one that sets the number of threads, among which sums are split.
+@contextmanager
+def _own_torch_state(device: torch.device, threads: int) -> Iterator[None]:
+    """Torch as a run needs it; afterwards it is again as the caller has it."""
+    # Training does not change a caller's draws.
+    with (
+        torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
+        given_threads(threads),
+        # Whatever a program has turned off around this call.
+        torch.inference_mode(mode=False),
+        torch.enable_grad(),
+    ):
+        yield
+
+
+def _has_checkpoint(call: _Call) -> bool:
+    """Whether there may be a checkpoint with what is fitted before the first step."""
+    # Fitting that again may take half a minute. The first process alone looks: before it has made
+    # the folder, others would find none.
+    is_there = call.resume and call.device.type == "cpu" and call.processes.is_first
+    is_there = is_there and bool(call.folder.contents().artifacts())
+    return bool(call.processes.from_first_rank(float(is_there)))
+
+
+def _prepare(call: _Call, corpus: Corpus | None, *, fits: bool) -> Prepared:
+    """What the training loop needs; the folder is as it was until then.
+
+    Raises:
+        Interrupted: the run was asked to stop meanwhile.
+    """
+    folder, resume = call.folder, call.resume
+    chosen = folder.resumed_config(call.config) if resume else call.config
+    prepared = prepare(chosen, call.device, corpus, fits=fits, on_pass=call.listener.on_fit)
+    refuse_undefined_loss(prepared)
+    if call.stop and call.stop.is_set():
+        text = f"stopped before the first step; {folder.path} is as it was"
+        raise Interrupted(text, is_saved=resume)
+    return prepared
+
+
+def _train(call: _Call, prepared: Prepared, *, fits_later: bool) -> Trained:
+    """Make the folder ready, begin or resume the run, and take it to its end."""
+    processes, folder, notes, options = call.processes, call.folder, call.notes, call.config.train
+    workers = choose_workers(options.workers, call.threads, processes.count, prepared.model)
+    facts = facts_of(prepared)
+    digests = {name: split["sha256"] for name, split in facts["data"].items()}
+    identified = identity(prepared.config, digests, call.device.type, processes.count)
+    state = RunState(prepared, processes, notes)
+    if not fits_later:
+        state.broadcast_fitted()
+    checkpoint = folder.open(identified, state.check, notes, resume=call.resume)
+    processes.barrier()  # the first process has made the folder ready
+    logged = folder.logged(call.listener)
+    notes.hand_to(logged.on_note)
+    findings = diagnose_corpus(prepared)
+    for finding in findings:
+        logged.on_finding(finding)
+    # Mixed precision computes one direction after the other (`nn.threads.read_both`).
+    at_once = workers if prepared.config.train.precision == "fp32" else 1
+    logged.on_start(prepared, call.threads * at_once)
+    folder.claim_tracked(options.tracker)
+    run = Run(state, folder, facts, identified, logged, call.budget, call.stop)
+    with processes.tracking(TRACKED), second_thread(wanted=workers > 1):
+        begins = checkpoint is None
+        if checkpoint:
+            state.restore(checkpoint)
+            if run.ending():
+                logged.on_note("the run has ended: it is scored again, and not trained further")
+        del checkpoint  # its tensors: as large as all that the run has in memory
+        if fits_later and not state.is_fitted:
+            fit(prepared, call.listener.on_fit)
+            state.broadcast_fitted()
+        if begins:
+            run.checkpoint()  # of step 0, so that there is always one to go back to
+        train_run = solve_readout if is_closed_form(prepared.config) else training_loop
+        return finish(run, train_run(run), findings)
+
+
+# torch has one state of random numbers for all of a process, and one for each GPU. A callback that
+# draws from it, to show a sample say, would give a run other weights than the same seed gives
+# without it. So would one that sets the number of threads, among which sums are split.
 
 
 class _Undisturbed:

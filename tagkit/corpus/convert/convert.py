@@ -1,7 +1,8 @@
 """`tagkit convert`: a corpus in one format -> the same corpus in another.
 
-Column files that stay column files keep every line, and get other tags alone. Everything else goes
-through sentences or documents; what the new format cannot hold is reported.
+Column files that stay column files keep every line, and get other tags alone. Everything else
+becomes sentences or documents, all of one kind, as the format that is written takes them. What that
+cannot hold is said in a note, or refused.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,131 +28,6 @@ from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, first_line_of, scheme_of_steps
 from tagkit.text.schemes import DISPLAY, convert, has_spans
 from tagkit.wording import Message, Setting, listed, once
-
-# Records as the format that is written takes them: all sentences, or all documents.
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What the steps of one conversion share.
-
-    Attributes:
-        source: of the input.
-        format: of the input.
-        target: format of the output.
-        scheme: of the tags that are written; None for that of the input.
-        single: whether the output is one file, or one pair of files.
-        reading: how the input is read; its `note` says each sentence once.
-    """
-
-    source: Source
-    format: Format
-    target: Format
-    scheme: str | None
-    single: bool
-    reading: ReaderOptions
-
-
-def as_sentences(job: Job, items: Iterable[Item], facts: RecordFacts) -> Iterator[Sentence]:
-    """For formats of tagged tokens."""
-
-    def sentences() -> Iterator[Sentence]:
-        # Those of a text of its own have no mark, and so no document.
-        return to_sentences(items, job.reading, numbered=False)
-
-    if job.scheme and facts.has_documents:
-        facts = facts_of(sentences())  # their tags are made from spans
-    _note_texts(job, facts.has_texts)
-    if job.scheme and facts.tags:
-        note_schemes(job, job.scheme, detection_of(job, facts, sentences()))
-    has_texts = False
-    for sentence in sentences():
-        has_texts |= sentence.text is not None
-        if job.scheme and sentence.tags:
-            sentence = replace(sentence, tags=convert(sentence.tags, job.scheme))
-        yield sentence
-    # Of documents it is said where all of their spans fit tokens; a note is given once.
-    _note_texts(job, has_texts)
-
-
-def _note_texts(job: Job, has_texts: bool) -> None:
-    if has_texts and job.target.name != CONLLU:  # which keeps them, in `# text` and MISC
-        job.reading.note(
-            f"{job.target.name} holds words alone: the white space between them is not kept"
-        )
-
-
-def as_documents(
-    job: Job, items: Iterable[Item], facts: RecordFacts, *, plain: bool
-) -> Iterator[Document]:
-    """For formats of spans of characters, or of classes."""
-    target, note = job.target, job.reading.note
-
-    def document_of(item: Item) -> Document:
-        if isinstance(item, Document):
-            return item
-        return to_document(item, plain=plain, source=job.source.name)
-
-    if plain and target.holds == "spans":
-        raise DataError(
-            f"{job.source.name}: its tags are plain labels, which are no spans: "
-            f"{target.name} cannot hold them, jsonl-tokens or columns can"
-        )
-    # Formats of classes have no place for spans anyway, which is reported.
-    if facts.may_overlap and target.holds == "spans":
-        # Those of sentences too: words of a multiword token share a place, and may be in two spans.
-        problems = [problem for item in items for problem in overlaps(document_of(item))]
-        if problems:
-            raise SpanErrors(problems, "Keep one of each two")
-    if target.holds == "classes" and facts.tags:
-        note(f"{target.name} has no place for tags: they are left out")
-    if facts.has_features:
-        note(f"{target.name} has no place for feature columns: they are left out")
-    for item in items:
-        document = document_of(item)
-        # A reader of brat, say, finds the tokens of a text by itself.
-        if isinstance(item, Sentence) and not target.keeps_tokens:
-            document = replace(document, tokens=None)
-        if isinstance(item, Sentence) and target.holds == "classes":
-            document = replace(document, spans=())  # they are the tags, which are reported
-        yield document
-
-
-def detection_of(job: Job, facts: RecordFacts, items: Iterable[Item]) -> Detection | None:
-    """The scheme of the tags; None where there are none.
-
-    Args:
-        job: the conversion.
-        facts: of all records.
-        items: the records, which are taken where a tag is refused.
-
-    Raises:
-        DataError: the tags are of no scheme, or of another than data.scheme names.
-    """
-    if not facts.tags:
-        return None
-
-    def line_of(tag: str) -> int:
-        return first_line_of(tag, (item for item in items if isinstance(item, Sentence)))
-
-    named = job.reading.data.scheme
-    return scheme_of_steps(facts.steps, job.source.name, named, None, line_of, "")
-
-
-def note_schemes(job: Job, scheme: str, found: Detection | None) -> None:
-    """Note which scheme is converted to which.
-
-    Raises:
-        DataError: the tags are plain labels, which are in no scheme.
-    """
-    if found is None or not has_spans(found.scheme):
-        raise DataError(
-            f"{job.source.name}: its tags are plain labels, which no scheme can be given to"
-        )
-    # Such tags do not come back from the new scheme as they were: their spans do.
-    if found.illegal:
-        job.reading.note(f"{job.source.name}: {found}; ill-formed spans are read as conlleval does")
-    job.reading.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[scheme]}")
 
 
 @dataclass(slots=True)
@@ -215,7 +91,7 @@ def convert_corpus(
         data = _fine_where_needed(data, target, source.name, note)
     # A corpus is read as complete as its format allows: the target decides what is left out.
     reading = ReaderOptions(data, all_features=True, with_text=True, with_extra=True, note=note)
-    job = Job(
+    job = _Job(
         source=source,
         format=found.format,
         target=target,
@@ -272,7 +148,7 @@ def convert_records(
     # A source that is never opened: messages name it.
     source = Source("records", "utf-8")
     reading = ReaderOptions(DataConfig(), all_features=True, with_text=True, note=once(note))
-    job = Job(source, like, target, scheme, single, reading)
+    job = _Job(source, like, target, scheme, single, reading)
     converted = Converted(source.name, like, target, iter(()))
     converted.pieces = _pieces_of(job, items, facts_of(items), converted)
     return converted
@@ -290,7 +166,28 @@ def format_like(records: Sequence[Item | Answer]) -> Format:
     return replace(row, name="the record", is_grid=False)
 
 
-def _pieces(job: Job, converted: Converted) -> Iterator[OutputPiece]:
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What the steps of one conversion share.
+
+    Attributes:
+        source: of the input.
+        format: of the input.
+        target: format of the output.
+        scheme: of the tags that are written; None for that of the input.
+        single: whether the output is one file, or one pair of files.
+        reading: how the input is read; its `note` says each sentence once.
+    """
+
+    source: Source
+    format: Format
+    target: Format
+    scheme: str | None
+    single: bool
+    reading: ReaderOptions
+
+
+def _pieces(job: _Job, converted: Converted) -> Iterator[OutputPiece]:
     # Comments, other columns and the spacing of lines survive only where no record is made.
     if job.format.is_grid and job.format is job.target:
         yield from _same_lines(job, converted)
@@ -308,7 +205,7 @@ def _pieces(job: Job, converted: Converted) -> Iterator[OutputPiece]:
     yield from _pieces_of(job, items, facts, converted)
 
 
-def _look_for_tags(job: Job, facts: RecordFacts) -> None:
+def _look_for_tags(job: _Job, facts: RecordFacts) -> None:
     """Look whether the tag column of CoNLL-U holds tags, where the target has a place for them.
 
     Raises:
@@ -326,7 +223,7 @@ def _look_for_tags(job: Job, facts: RecordFacts) -> None:
 
 
 def _pieces_of(
-    job: Job, items: Iterable[Item], facts: RecordFacts, converted: Converted
+    job: _Job, items: Iterable[Item], facts: RecordFacts, converted: Converted
 ) -> Iterator[OutputPiece]:
     """The pieces of records, which need not come from a file.
 
@@ -370,7 +267,7 @@ def _counted(items: Iterator[Item], converted: Converted) -> Iterator[Item]:
         yield item
 
 
-def _same_lines(job: Job, converted: Converted) -> Iterator[OutputPiece]:
+def _same_lines(job: _Job, converted: Converted) -> Iterator[OutputPiece]:
     """Every line as it is, with other tags where another scheme is wanted."""
     # Without another scheme a file needs no tags: its lines are only passed through.
     options = column_options(job.reading.data, with_tags=job.scheme is not None)
@@ -398,7 +295,106 @@ def _sentences_of(blocks: Iterable[tuple[LineBlock, Layout | None]]) -> Iterator
     return (block.sentence for block, _ in blocks if block.sentence is not None)
 
 
-# What the format that is written cannot hold of a corpus: said in a note, or refused.
+def as_sentences(job: _Job, items: Iterable[Item], facts: RecordFacts) -> Iterator[Sentence]:
+    """For formats of tagged tokens."""
+
+    def sentences() -> Iterator[Sentence]:
+        # Those of a text of its own have no mark, and so no document.
+        return to_sentences(items, job.reading, numbered=False)
+
+    if job.scheme and facts.has_documents:
+        facts = facts_of(sentences())  # their tags are made from spans
+    _note_texts(job, facts.has_texts)
+    if job.scheme and facts.tags:
+        note_schemes(job, job.scheme, detection_of(job, facts, sentences()))
+    has_texts = False
+    for sentence in sentences():
+        has_texts |= sentence.text is not None
+        if job.scheme and sentence.tags:
+            sentence = replace(sentence, tags=convert(sentence.tags, job.scheme))
+        yield sentence
+    # Of documents it is said where all of their spans fit tokens; a note is given once.
+    _note_texts(job, has_texts)
+
+
+def _note_texts(job: _Job, has_texts: bool) -> None:
+    if has_texts and job.target.name != CONLLU:  # which keeps them, in `# text` and MISC
+        job.reading.note(
+            f"{job.target.name} holds words alone: the white space between them is not kept"
+        )
+
+
+def detection_of(job: _Job, facts: RecordFacts, items: Iterable[Item]) -> Detection | None:
+    """The scheme of the tags; None where there are none.
+
+    Args:
+        job: the conversion.
+        facts: of all records.
+        items: the records, which are taken where a tag is refused.
+
+    Raises:
+        DataError: the tags are of no scheme, or of another than data.scheme names.
+    """
+    if not facts.tags:
+        return None
+
+    def line_of(tag: str) -> int:
+        return first_line_of(tag, (item for item in items if isinstance(item, Sentence)))
+
+    named = job.reading.data.scheme
+    return scheme_of_steps(facts.steps, job.source.name, named, None, line_of, "")
+
+
+def note_schemes(job: _Job, scheme: str, found: Detection | None) -> None:
+    """Note which scheme is converted to which.
+
+    Raises:
+        DataError: the tags are plain labels, which are in no scheme.
+    """
+    if found is None or not has_spans(found.scheme):
+        raise DataError(
+            f"{job.source.name}: its tags are plain labels, which no scheme can be given to"
+        )
+    # Such tags do not come back from the new scheme as they were: their spans do.
+    if found.illegal:
+        job.reading.note(f"{job.source.name}: {found}; ill-formed spans are read as conlleval does")
+    job.reading.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[scheme]}")
+
+
+def as_documents(
+    job: _Job, items: Iterable[Item], facts: RecordFacts, *, plain: bool
+) -> Iterator[Document]:
+    """For formats of spans of characters, or of classes."""
+    target, note = job.target, job.reading.note
+
+    def document_of(item: Item) -> Document:
+        if isinstance(item, Document):
+            return item
+        return to_document(item, plain=plain, source=job.source.name)
+
+    if plain and target.holds == "spans":
+        raise DataError(
+            f"{job.source.name}: its tags are plain labels, which are no spans: "
+            f"{target.name} cannot hold them, jsonl-tokens or columns can"
+        )
+    # Formats of classes have no place for spans anyway, which is reported.
+    if facts.may_overlap and target.holds == "spans":
+        # Those of sentences too: words of a multiword token share a place, and may be in two spans.
+        problems = [problem for item in items for problem in overlaps(document_of(item))]
+        if problems:
+            raise SpanErrors(problems, "Keep one of each two")
+    if target.holds == "classes" and facts.tags:
+        note(f"{target.name} has no place for tags: they are left out")
+    if facts.has_features:
+        note(f"{target.name} has no place for feature columns: they are left out")
+    for item in items:
+        document = document_of(item)
+        # A reader of brat, say, finds the tokens of a text by itself.
+        if isinstance(item, Sentence) and not target.keeps_tokens:
+            document = replace(document, tokens=None)
+        if isinstance(item, Sentence) and target.holds == "classes":
+            document = replace(document, spans=())  # they are the tags, which are reported
+        yield document
 
 
 def may_lack_classes(read: Format, facts: RecordFacts) -> bool:

@@ -169,7 +169,7 @@ def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Search
         yield check_labels(read, is_train)
         yield check_joined(read)
         yield check_lengths(read)
-        yield check_counted(read)
+        yield _check_counted(read)
         yield check_characters(read)
         yield check_composed(read)
         yield check_twice_encoded(read)
@@ -180,6 +180,25 @@ def _of_one(read: ReadFile, is_train: bool, data: DataConfig) -> Iterator[Search
             yield _found(check_lines(read.path, read.line_ends, read.facts))
         if read.counts.number:
             yield _found(check_encoding(read.path, data.encoding, read.facts))
+
+
+def _check_counted(read: ReadFile) -> Search:
+    """Words that are the numbers of a sentence's words."""
+    first: list[Sentence] = []
+
+    def see(sentence: Sentence) -> None:
+        if len(first) < LOOKED_AT:
+            first.append(sentence)
+
+    def findings() -> Iterator[CorpusFinding]:
+        if are_counted(first):
+            said = "the words are numbers that count up in each sentence. Name the column of its "
+            message = Message(f"{said}words: ", Setting("data.token_column", "1"), " for one")
+            yield CorpusFinding("error", "counted-words", read.path, message)
+
+    # A word with a letter is enough for most files.
+    may_be = read.format.is_grid and not any(map(str.isalpha, read.counts.words))
+    return Search(findings, see if may_be else None)
 
 
 def _found(findings: Iterable[CorpusFinding]) -> Search:
@@ -286,25 +305,3 @@ def _facts(read: ReadFile) -> FileFacts:
         classes=dict(read.column.classes.most_common()) if read.has_tags else {},
         lengths=quantiles,
     )
-
-
-# A check of the column that is read as that of the words.
-
-
-def check_counted(read: ReadFile) -> Search:
-    """Words that are the numbers of a sentence's words."""
-    first: list[Sentence] = []
-
-    def see(sentence: Sentence) -> None:
-        if len(first) < LOOKED_AT:
-            first.append(sentence)
-
-    def findings() -> Iterator[CorpusFinding]:
-        if are_counted(first):
-            said = "the words are numbers that count up in each sentence. Name the column of its "
-            message = Message(f"{said}words: ", Setting("data.token_column", "1"), " for one")
-            yield CorpusFinding("error", "counted-words", read.path, message)
-
-    # A word with a letter is enough for most files.
-    may_be = read.format.is_grid and not any(map(str.isalpha, read.counts.words))
-    return Search(findings, see if may_be else None)

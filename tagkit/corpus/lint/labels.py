@@ -1,4 +1,7 @@
-"""Checks of labels: two spellings of one, rare and joined ones, a single one, ones train lacks."""
+"""Checks of labels: two spellings of one, rare and joined ones, a single one, ones train lacks.
+
+Of tags: their scheme and how sure it is, steps that it forbids, mixtures, odd tags.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
@@ -17,6 +20,7 @@ from tagkit.wording import Message, Setting, first_of, plural, quoted, shown_nam
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
+_MOST_KINDS = 8  # of forbidden steps that are listed one by one
 # With at least so many texts it is odd that every second one has a label of its own: probably a
 # column of IDs or of texts was taken for that of labels.
 _TEXTS = 20
@@ -164,12 +168,6 @@ def shown(labels: Sequence[str], counts: Counter[str]) -> str:
         f"{shown_name(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
     ]
     return first_of(first, len(labels))
-
-
-# Checks of tags: their scheme and how sure it is, steps that it forbids, mixtures, odd tags.
-
-
-_MOST_KINDS = 8  # of forbidden steps that are listed one by one
 
 
 def scheme_text(read: ReadFile) -> str:

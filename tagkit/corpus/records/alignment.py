@@ -73,9 +73,7 @@ def to_sentences(
             `data.on_misaligned` is "error"; all of them, after the last document. With
             `reading.on_error` they are reported to it instead, and left out.
     """
-    errors: list[FormatError] = []
-    some_overlap = some_are_misaligned = False
-    settled: Counter[str] = Counter()  # by file
+    problems = _Problems(reading)
     for item in items:
         if isinstance(item, Sentence):
             yield item
@@ -93,31 +91,53 @@ def to_sentences(
         # Spans are fitted to all tokens at once: a sentence may end where a span does.
         flat = [place for sentence in places for place in sentence]
         fitted = _fit(item, flat, reading.data.on_misaligned, bool(overlapping))
-        errors += overlapping + fitted.errors
-        some_overlap |= bool(overlapping)
-        some_are_misaligned |= bool(fitted.errors)
-        for problem in fitted.settled:
-            settled[problem.source] += 1
-            if settled.total() <= _MOST_SETTLED:
-                reading.note(str(problem))
+        problems.add(overlapping, fitted)
         number = new_document() if numbered else None
         yield from _cut(item, places, flat, fitted.spans, number)
-    if (rest := settled.total() - _MOST_SETTLED) > 0:
-        where = f"{next(iter(settled))}: " if len(settled) == 1 else ""
-        reading.note(f"{where}{plural(rest, 'more span')} made to fit tokens, or dropped")
-    if not errors:
-        return
-    # All at once, so that a corpus can be corrected in one pass.
-    if reading.on_error is None:
-        # data.on_misaligned has no effect on spans that overlap.
-        remedy = _CORRECT if some_are_misaligned else _KEEP_ONE
-        if some_are_misaligned and some_overlap:
-            remedy = Message(f"{_KEEP_ONE} that overlap. ", _CORRECT)
-        raise SpanErrors(errors, remedy)
-    for error in errors:
-        reading.on_error(error)
-    if some_are_misaligned:
-        reading.note(_CORRECT)
+    problems.report()
+
+
+class _Problems:
+    """What is wrong with the spans of a corpus, for one report of all of it."""
+
+    def __init__(self, reading: ReaderOptions) -> None:
+        self._reading = reading
+        self._errors: list[FormatError] = []
+        self._some_overlap = self._some_are_misaligned = False
+        self._settled: Counter[str] = Counter()  # by file
+
+    def add(self, overlapping: list[FormatError], fitted: _Fitted) -> None:
+        """Those of one document; the first ones that were settled are noted at once."""
+        self._errors += overlapping + fitted.errors
+        self._some_overlap |= bool(overlapping)
+        self._some_are_misaligned |= bool(fitted.errors)
+        for problem in fitted.settled:
+            self._settled[problem.source] += 1
+            if self._settled.total() <= _MOST_SETTLED:
+                self._reading.note(str(problem))
+
+    def report(self) -> None:
+        """Raise or report all at once, so that a corpus can be corrected in one pass.
+
+        Raises:
+            SpanErrors: there are some, and nobody is given them one by one.
+        """
+        settled, reading = self._settled, self._reading
+        if (rest := settled.total() - _MOST_SETTLED) > 0:
+            where = f"{next(iter(settled))}: " if len(settled) == 1 else ""
+            reading.note(f"{where}{plural(rest, 'more span')} made to fit tokens, or dropped")
+        if not self._errors:
+            return
+        if reading.on_error is None:
+            # data.on_misaligned has no effect on spans that overlap.
+            remedy = _CORRECT if self._some_are_misaligned else _KEEP_ONE
+            if self._some_are_misaligned and self._some_overlap:
+                remedy = Message(f"{_KEEP_ONE} that overlap. ", _CORRECT)
+            raise SpanErrors(self._errors, remedy)
+        for error in self._errors:
+            reading.on_error(error)
+        if self._some_are_misaligned:
+            reading.note(_CORRECT)
 
 
 def overlaps(document: Document) -> list[FormatError]:

@@ -1,6 +1,7 @@
 """Records that a program has made: what does not fit together is refused by name.
 
-A frozen dataclass holds whatever it is given. What a reader makes fits together always.
+A frozen dataclass holds whatever it is given. What a reader makes fits together always. What is
+known of records only when all of them have been seen is gathered in one pass (`facts_of`).
 """
 
 import json
@@ -230,9 +231,6 @@ def _outside(what: str, text: str, place: tuple[int, int], where: str) -> DataEr
     return DataError(
         f"{where}: expected {what} within a text of {size}{order}, found one from {start} to {end}"
     )
-
-
-# What is known of records only when all of them have been seen, gathered in one pass.
 
 
 @dataclass(slots=True)

@@ -161,15 +161,10 @@ def read_lines(
         FormatError: bytes that are not of this encoding, or a line that is too long.
     """
     decoder = _Decoder(source, encoding)
-    read = getattr(file, "read1", file.read)
     begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
     length = 0  # of that line, in characters
     number = 1
-    while True:
-        with readable(source):
-            piece: bytes = read(_PIECE)
-        if facts is not None:
-            facts.see(piece)
+    for piece in _pieces(file, source, facts):
         text, failure = decoder.feed(piece, number)
         # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
         first, *others = text.split("\n")
@@ -195,7 +190,18 @@ def read_lines(
                 if facts is not None:
                     facts.ends_last_line = False
                 yield [rest]
-            return
+
+
+def _pieces(file: BinaryIO, source: str, facts: ByteFacts | None) -> Iterator[bytes]:
+    """What each read brings, an empty piece at the end."""
+    read = getattr(file, "read1", file.read)
+    piece = b"begun"
+    while piece:
+        with readable(source):
+            piece = read(_PIECE)
+        if facts is not None:
+            facts.see(piece)
+        yield piece
 
 
 class _Decoder:

@@ -1,7 +1,8 @@
 """Train, dev and test of a run: read as configured, checked, and converted for training.
 
 Nothing here knows what task a model has. `LabelKinds` says which labels a corpus must have, and
-that is all that reading depends on.
+that is all that reading depends on. What an option finds in a corpus, its documents, phrases of
+trees or a format that has no such option, is added to the corpus as notes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,8 @@ from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
 from tagkit.wording import Message, Setting, joined, plural, quoted
+
+_ALL_OUTSIDE = "every tag is O, so there is nothing to learn"
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,6 @@ class Corpus:
         known = set(self.train.entities())
         unseen = [entity not in known for entity in self.dev.entities()]
         return sum(unseen) / len(unseen) if unseen else None
-
-
-_ALL_OUTSIDE = "every tag is O, so there is nothing to learn"
 
 
 def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
@@ -343,9 +343,6 @@ def _with_labels(sentences: Iterable[Sentence], kinds: LabelKinds, path: str) ->
             yield replace(sentence, tags=None, labels=sentence.labels if kinds.classes else ())
 
 
-# What a training corpus tells of its documents, where an option depends on them.
-
-
 def with_document_note(train: Split, limit: int) -> Split:
     """The corpus, with a note where nothing in it marks documents.
 
@@ -396,11 +393,10 @@ def with_consistency_note(train: Split, share: float) -> Split:
     return replace(train, notes=(*train.notes, said))
 
 
-# Phrases of trees as texts of their own: Socher et al. 2013.
-
-
 def distinct_phrases(split: Split) -> Split:
     """Each phrase with its class once: single words occur thousands of times as phrases.
+
+    Phrases of trees as texts of their own: Socher et al. 2013.
 
     Raises:
         ConfigError: the texts are no phrases of trees.
@@ -415,9 +411,6 @@ def distinct_phrases(split: Split) -> Split:
     are = "that repeats another is" if repeated == 1 else "that repeat another are"
     said = (f"{split.path}: {plural(repeated, 'phrase')} {are} left out",) if repeated else ()
     return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, *said))
-
-
-# Options that some formats alone have, on a corpus of another format.
 
 
 def with_option_notes(split: Split, data: DataConfig) -> Split:

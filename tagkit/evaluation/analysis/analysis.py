@@ -1,7 +1,7 @@
 """What lies behind a headline: measures, errors, slices, an interval, and calibration.
 
-Each analysis is a function in a module of its own; `analyse` runs those that are asked for on a
-report that has kept its tags, and returns a record, which `tagkit eval` prints.
+Each analysis is a function, most of them in a module of their own; `analyse` runs those that are
+asked for on a report that has kept its tags, and returns a record, which `tagkit eval` prints.
 """
 
 from collections import Counter
@@ -35,6 +35,24 @@ from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
 from tagkit.wording import Message, Setting
 
+ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
+_OF_COLUMNS = {"calibration"}  # those that a report on several columns has a place for
+_EXAMPLES = 3  # of each kind of error
+
+MEASURES = ("strict", "exact", "partial", "ent_type")
+# Gold and predicted; None where one has no partner.
+Pair = tuple[SpanTuple | None, SpanTuple | None]
+# What each kind of pair is by each of the `MEASURES`.
+_OUTCOMES = {
+    "same": ("correct", "correct", "correct", "correct"),
+    "other type": ("incorrect", "correct", "correct", "incorrect"),
+    "other boundaries": ("incorrect", "incorrect", "partial", "correct"),
+    "both other": ("incorrect", "incorrect", "partial", "incorrect"),
+    "missed": ("missed", "missed", "missed", "missed"),
+    "spurious": ("spurious", "spurious", "spurious", "spurious"),
+}
+
+
 # Strict, exact, partial and type scores of spans: the four of SemEval-2013, task 9.1.
 #
 # Segura-Bedmar, Martinez and Herrero-Zazo 2013, after MUC-5 (Chinchor and Sundheim 1993). Each gold
@@ -54,14 +72,6 @@ from tagkit.wording import Message, Setting
 # overlap: here spans with the same boundaries are, then those that share most tokens, the first
 # ones first. nervaluate lets one prediction count for several gold spans, and does not find a span
 # of one token inside a longer one; where neither occurs the numbers are the same.
-
-
-MEASURES = ("strict", "exact", "partial", "ent_type")
-Pair = tuple[
-    SpanTuple | None, SpanTuple | None
-]  # gold and predicted; None where one has no partner
-
-
 @dataclass(frozen=True, slots=True)
 class Match(Record):
     """Counts of one measure, and the scores that follow from them.
@@ -110,7 +120,7 @@ def match(sentences: Iterable[Aligned]) -> Matches:
             both = set(gold).intersection(predicted)
             others = ([span for span in side if span not in both] for side in (gold, predicted))
             for ours, theirs in pairs(*others):
-                counts[(ours or theirs or (0, 0, ""))[2], _kind(ours, theirs)] += 1
+                counts[(ours or theirs or (0, 0, ""))[2], _kind_of_pair(ours, theirs)] += 1
             gold = [*both]
         for _, _, label in gold:
             counts[label, "same"] += 1
@@ -119,7 +129,7 @@ def match(sentences: Iterable[Aligned]) -> Matches:
     total: Counter[str] = Counter()
     for each in types.values():
         total.update(each)
-    return Matches(_scores(total), {label: _scores(each) for label, each in types.items()})
+    return Matches(_by_measure(total), {label: _by_measure(each) for label, each in types.items()})
 
 
 def pairs(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> list[Pair]:
@@ -141,18 +151,7 @@ def pairs(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> list[Pai
     return sorted(found, key=lambda pair: (pair[0] or pair[1] or (0, 0, ""))[:2])
 
 
-# What each kind of pair is by each of the `MEASURES`.
-_OUTCOMES = {
-    "same": ("correct", "correct", "correct", "correct"),
-    "other type": ("incorrect", "correct", "correct", "incorrect"),
-    "other boundaries": ("incorrect", "incorrect", "partial", "correct"),
-    "both other": ("incorrect", "incorrect", "partial", "incorrect"),
-    "missed": ("missed", "missed", "missed", "missed"),
-    "spurious": ("spurious", "spurious", "spurious", "spurious"),
-}
-
-
-def _kind(gold: SpanTuple | None, predicted: SpanTuple | None) -> str:
+def _kind_of_pair(gold: SpanTuple | None, predicted: SpanTuple | None) -> str:
     """The kind of a pair."""
     if predicted is None:
         return "missed"
@@ -164,7 +163,7 @@ def _kind(gold: SpanTuple | None, predicted: SpanTuple | None) -> str:
     return "other boundaries" if same_type else "both other"
 
 
-def _scores(counts: Counter[str]) -> dict[str, Match]:
+def _by_measure(counts: Counter[str]) -> dict[str, Match]:
     """The scores of each measure.
 
     Args:
@@ -175,11 +174,11 @@ def _scores(counts: Counter[str]) -> dict[str, Match]:
         outcomes: Counter[str] = Counter()
         for kind, outcome in _OUTCOMES.items():
             outcomes[outcome[place]] += counts[kind]
-        found[name] = _score(outcomes)
+        found[name] = _match_score(outcomes)
     return found
 
 
-def _score(outcomes: Counter[str]) -> Match:
+def _match_score(outcomes: Counter[str]) -> Match:
     correct, incorrect, partial, missed, spurious = (
         outcomes[each] for each in ("correct", "incorrect", "partial", "missed", "spurious")
     )
@@ -224,11 +223,6 @@ def surface_score(sentences: Iterable[Aligned]) -> SurfaceScore:
         2 * correct / both if correct else 0.0,
         len(gold),
     )
-
-
-ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
-_OF_COLUMNS = {"calibration"}  # those that a report on several columns has a place for
-_EXAMPLES = 3  # of each kind of error
 
 
 @dataclass(frozen=True, slots=True)

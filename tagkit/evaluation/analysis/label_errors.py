@@ -33,6 +33,13 @@ from tagkit.wording import cells, clipped, plural, shortened, shown_name, visibl
 What = Literal["span", "token", "class"]
 FoldsBy = Literal["sentence", "entity"]
 
+# Of an audit in lines of text: the width of a file, and the places of labels.
+_WIDTH = 80
+_INDENT = " " * 6
+_NAME = len("predicted") + 2
+# Score below which a contradiction more often says something of the models than of gold.
+_WEAK = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
@@ -249,18 +256,8 @@ def _groups(items: Iterable[Any], place: Any) -> Iterator[list[Any]]:
         yield group
 
 
-# An audit as lines of plain text: what `tagkit audit` prints of it.
-
-
-_WIDTH = 80  # of a file
-_INDENT = " " * 6
-_NAME = len("predicted") + 2
-# Score below which a contradiction more often says something of the models than of gold.
-_WEAK = 0.5
-
-
 def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[str]:
-    """The most doubtful labels, each with its sentence.
+    """What `tagkit audit` prints of an audit: the most doubtful labels, each with its sentence.
 
     Args:
         audit: of a corpus.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from tagkit.corpus.records.alignment import overlaps, tokens_of
+from tagkit.corpus.records.alignment import Place, overlaps, tokens_of
 from tagkit.corpus.source.options import Item
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
@@ -124,30 +124,18 @@ def characters_of(
     done = 0
     for item in items:
         starts.append(done)
-        if isinstance(item, Document):
-            errors += overlaps(item)
-            text, found = item.text, tokens_of(item, tokenizer, whole=whole)
-            labelled = [(span.start, span.end, span.label) for span in item.spans or ()]
-        else:
-            text, places = _text_of(item, by_words)
-            found = [list(places)]
-            span_tuples = list(spans_of(item.tags or ()))
-            labelled = [
-                (places[start][0], places[end - 1][1], label) for start, end, label in span_tuples
-            ]
-            errors += _overlaps(item, name, text, labelled, span_tuples)
+        record = _parts_of(item, name, tokenizer, spans_of, whole=whole, by_words=by_words)
+        errors += record.overlaps
         # Number of characters that are no white space before each place of the text.
-        before = list(accumulate((not char.isspace() for char in text), initial=done))
-        texts.append("".join(text.split()))
-        for tokens in found:
+        before = list(accumulate((not char.isspace() for char in record.text), initial=done))
+        texts.append("".join(record.text.split()))
+        for tokens in record.sentences:
             if tokens:
                 sentences.append(before[tokens[0][0]])
                 edges += (before[at] for token in tokens for at in token)
-        for start, end, label in labelled:
+        for start, end, label in record.spans:
             if before[start] == before[end]:
-                source, line = _origin(item, name)
-                problem = f"expected a span of characters, found white space: {label} {start} {end}"
-                raise FormatError(source, line, problem)
+                raise _white_space(item, name, label, start, end)
             spans.append((before[start], before[end], label))
         done = before[-1]
     if errors:
@@ -164,19 +152,39 @@ def characters_of(
     )
 
 
-def _overlaps(
-    item: Sentence,
-    name: str,
-    text: str,
-    labelled: Sequence[SpanTuple],
-    span_tuples: Sequence[SpanTuple],
-) -> list[FormatError]:
-    """Spans of a sentence that share a place in its text, as words of a multiword token do."""
-    if all(one[1] <= other[0] for one, other in pairwise(labelled)):
-        return []
-    lines = tuple(_origin(item, name, start)[1] for start, _, _ in span_tuples)
-    spans = tuple(TextSpan(text[start:end], start, end, label) for start, end, label in labelled)
-    return overlaps(Document(text, spans, source=name, line=lines[0], span_lines=lines))
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The text of a record, with the places of its tokens, by sentence, and of its spans."""
+
+    text: str
+    sentences: Sequence[Sequence[Place]]
+    spans: Sequence[SpanTuple]
+    overlaps: Sequence[FormatError]
+
+
+def _parts_of(
+    item: Item, name: str, tokenizer: str, spans_of: SpansOf, *, whole: bool, by_words: bool
+) -> _Parts:
+    if isinstance(item, Document):
+        spans = [(span.start, span.end, span.label) for span in item.spans or ()]
+        return _Parts(item.text, tokens_of(item, tokenizer, whole=whole), spans, overlaps(item))
+    text, places = item.text, item.places
+    if text is None or by_words:
+        text, places = joined(item.words)
+    tagged = list(spans_of(item.tags or ()))
+    spans = [(places[start][0], places[end - 1][1], label) for start, end, label in tagged]
+    if all(one[1] <= other[0] for one, other in pairwise(spans)):
+        return _Parts(text, [places], spans, [])
+    # Words of a multiword token share a place in the text.
+    lines = tuple(_origin(item, name, start)[1] for start, _, _ in tagged)
+    shown = tuple(TextSpan(text[start:end], start, end, label) for start, end, label in spans)
+    document = Document(text, shown, source=name, line=lines[0], span_lines=lines)
+    return _Parts(text, [places], spans, overlaps(document))
+
+
+def _white_space(item: Item, name: str, label: str, start: int, end: int) -> FormatError:
+    problem = f"expected a span of characters, found white space: {label} {start} {end}"
+    return FormatError(*_origin(item, name), problem)
 
 
 def _origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:
@@ -184,12 +192,6 @@ def _origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:
     if isinstance(item, Document):
         return item.source or name, item.line
     return name, item.lines[word] if item.lines else 1
-
-
-def _text_of(sentence: Sentence, by_words: bool) -> tuple[str, Sequence[tuple[int, int]]]:
-    if sentence.text is None or by_words:
-        return joined(sentence.words)
-    return sentence.text, sentence.places
 
 
 def require_same_characters(gold: Characters, predicted: Characters) -> None:

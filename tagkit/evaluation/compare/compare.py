@@ -1,6 +1,7 @@
 """Comparison of predicted tags or classes with gold ones, in files or in records of a program.
 
-Each side becomes `Labelled`, and from there on they are compared in one way.
+Each side becomes `Labelled`, and from there on they are compared in one way. Probabilities that a
+file has beside its predictions are judged by the gold labels of the other one (`judged_labels`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,6 +53,9 @@ from tagkit.text.records import Document, LabelScore, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, span_tuples
 from tagkit.wording import Message, Setting, listed, quoted
+
+# Of a record of JSON Lines, beside its classes; `inference.write.render` writes it.
+PROBABILITIES = "probabilities"
 
 
 def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
@@ -354,15 +358,6 @@ def _paired_tags(
     return _ComparedTags(pieces.gold, pieces.predicted, scheme, pieces.sentences)
 
 
-# Predictions of a file with their probabilities, beside the gold labels of another one.
-#
-# Spans are compared by their characters, as `compare.py` compares files of which one has no tokens.
-
-
-# Of a record of JSON Lines, beside its classes; `inference.render` writes it.
-PROBABILITIES = "probabilities"
-
-
 def judged_labels(
     gold: Labelled,
     predicted: Labelled,
@@ -380,20 +375,20 @@ def judged_labels(
     found: dict[str, Outcomes | None] = {}
     match report:
         case TagReport():
-            found["tags"] = _tags(gold, predicted, data, report, by_record=False)
+            found["tags"] = _judged_tags(gold, predicted, data, report, by_record=False)
         case ClassReport():
-            found["classes"] = _classes(gold, predicted, report)
+            found["classes"] = _judged_classes(gold, predicted, report)
         case JointReport():
-            found["tags"] = _tags(gold, predicted, data, report.tags, by_record=True)
-            found["classes"] = _classes(gold, predicted, report.classes)
+            found["tags"] = _judged_tags(gold, predicted, data, report.tags, by_record=True)
+            found["classes"] = _judged_classes(gold, predicted, report.classes)
     return {name: judged for name, judged in found.items() if judged is not None}
 
 
-def _tags(
+def _judged_tags(
     gold: Labelled, predicted: Labelled, data: DataConfig, report: TagReport, *, by_record: bool
 ) -> Outcomes | None:
     if report.comparison.kind is Kind.TOKENS:
-        return _tokens(gold, predicted)
+        return _judged_tokens(gold, predicted)
     predicted = in_gold_order(gold, predicted)
     probabilities = _span_probabilities(predicted.items)
     if probabilities is None:
@@ -423,7 +418,7 @@ def _span_probabilities(items: Sequence[Item]) -> list[float] | None:
     return found or None
 
 
-def _tokens(gold: Labelled, predicted: Labelled) -> Outcomes | None:
+def _judged_tokens(gold: Labelled, predicted: Labelled) -> Outcomes | None:
     ours, theirs = gold.sentences, predicted.sentences
     if ours is None or theirs is None:
         return None
@@ -438,15 +433,15 @@ def _tokens(gold: Labelled, predicted: Labelled) -> Outcomes | None:
     )
 
 
-def _classes(gold: Labelled, predicted: Labelled, report: ClassReport) -> Outcomes | None:
+def _judged_classes(gold: Labelled, predicted: Labelled, report: ClassReport) -> Outcomes | None:
     texts, found = paired_texts(gold, predicted)
-    scores = [_scores(item) for item in found]
+    scores = [_class_scores(item) for item in found]
     if not all(scores):
         return None
     return class_outcomes([item.labels for item in texts], scores, several=report.several)
 
 
-def _scores(item: Item) -> list[LabelScore]:
+def _class_scores(item: Item) -> list[LabelScore]:
     """The classes of a record with their probabilities, the most probable first."""
     found = dict(item.extra).get(PROBABILITIES)
     if not isinstance(found, Mapping):

@@ -31,8 +31,8 @@ class _Columns:
     Attributes:
         data: names the column of the gold tags.
         predicted: column of the predicted tags.
-        classes: columns in which `inference.predicted` has gold and predicted classes, if the file
-            has any; none where a column of tags was named.
+        classes: columns in which `inference.score.prediction_files` has gold and predicted classes,
+            if the file has any; none where a column of tags was named.
         pieces: the lines, from the beginning.
     """
 
@@ -154,24 +154,8 @@ def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _C
         beginning.append(lines)
         if found := _layout(name, beginning, every):
             break
-    if found is not None and found.width < 3:
-        raise DataError(
-            Message(
-                f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
-                f"{plural(found.width, 'column')}; name a file with the predicted tags with ",
-                Setting("pred"),
-            )
-        )
-    if options.conllu and found is not None and pred_column is None:
-        raise DataError(
-            Message(
-                f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name "
-                "their column with ",
-                Setting("pred_column"),
-                ", or a file with them with ",
-                Setting("pred"),
-            )
-        )
+    if found is not None:
+        _refuse_without_predictions(name, found, needs_name=options.conllu and pred_column is None)
     last = -1 if found is None or found.tag is None else found.tag - found.width
     is_named = pred_column is not None
     pred_column = last if pred_column is None else pred_column
@@ -201,6 +185,28 @@ def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _C
     if gold and predicted and not is_named:
         _refuse_unpaired(name, beginning, gold.tag, predicted.tag)
     return _Columns(data, pred_column, classes, chain(beginning, pieces))
+
+
+def _refuse_without_predictions(name: str, found: Layout, *, needs_name: bool) -> None:
+    """Refuse a file that has no column of predicted tags; `needs_name`: nor could it be found."""
+    if found.width < 3:
+        raise DataError(
+            Message(
+                f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
+                f"{plural(found.width, 'column')}; name a file with the predicted tags with ",
+                Setting("pred"),
+            )
+        )
+    if needs_name:
+        raise DataError(
+            Message(
+                f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name "
+                "their column with ",
+                Setting("pred_column"),
+                ", or a file with them with ",
+                Setting("pred"),
+            )
+        )
 
 
 def _refuse_unpaired(

@@ -1,4 +1,7 @@
-"""How far probabilities can be trusted: a reliability diagram, its bins, scores by threshold."""
+"""How far probabilities can be trusted: a reliability diagram, its bins, scores by threshold.
+
+And sets of answers: how often they hold the right one, and how large they are.
+"""
 
 from dataclasses import dataclass
 
@@ -60,9 +63,6 @@ def _diagram(bins: list[Bin]) -> Markup:
         chart.line([(0, 0), (1, 1)], class_="ideal"),
         *(chart.dot((each.confidence, each.confidence), class_="dot-2") for each in bins),
     )
-
-
-# Sets of answers: how often they hold the right one, and how large they are.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Kinds of error: how many, what each costs, which types are confused, and examples in context."""
+"""Kinds of error: how many, what each costs, which types are confused, and examples in context.
+
+Also for which spans, or words, a tagger works: by what training has seen, and by length.
+"""
 
 from collections import Counter
 from itertools import chain
@@ -89,11 +92,11 @@ def _example(found: Example, palette: Palette) -> Markup:
     )  # fmt: skip
 
 
-# Which labels are taken for which: of tokens with plain labels, and of texts with one class.
-
-
 def draw_confusion(scored: Scored, palette: Palette) -> Markup | None:
-    """A matrix, or the most frequent pairs; nothing of spans, whose errors are of more kinds."""
+    """Which label is taken for which, of tokens with plain labels and of texts with one class.
+
+    A matrix, or the most frequent pairs; nothing of spans, whose errors are of more kinds.
+    """
     comparison = scored.report.comparison
     if comparison.kind not in (Kind.TOKENS, Kind.CLASS):
         return None
@@ -106,9 +109,6 @@ def draw_confusion(scored: Scored, palette: Palette) -> Markup | None:
     right = {ours: count for (ours, theirs), count in pairs.items() if ours == theirs}
     unit = "tokens" if comparison.kind is Kind.TOKENS else "texts"
     return confusion("Confusion", wrong, right, unit=unit, none=NO_CLASS)
-
-
-# For which spans, or words, a tagger works: scores by what training has seen, and by length.
 
 
 def draw_slices(slices: Slices, palette: Palette) -> Markup | None:

@@ -1,7 +1,8 @@
 """The page of a report: from records to the text of one file, which needs no network.
 
 What each record looks like is in one table: a new analysis is a file and a row. A record without a
-row, or a section without a record, is left out.
+row, or a section without a record, is left out. What other commands write as JSON and a report
+shows beside its own, curves and audits, is read here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,9 @@ from tagkit.html.page import page_end, page_head
 from tagkit.text.json_text import from_json
 from tagkit.text.schemes import SpanTuple
 from tagkit.wording import reason
+
+_Record = TypeVar("_Record")
+_MAX_SENTENCES = 10**12  # sentences of a corpus: far more than there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +170,13 @@ def _sections(parts: Iterable[Part], palette: Palette) -> Iterator[tuple[str, st
                 yield anchor, title, drawn
 
 
-# What other commands write as JSON and a report shows beside its own: curves and audits.
-
-
-_Record = TypeVar("_Record")
-_MAX_SENTENCES = 10**12  # sentences of a corpus: far more than there are
-
-
 def read_curve(path: Path) -> LearningCurve:
     """The points of learning-curve.json, and what follows from them.
 
     Raises:
         DataError: it cannot be read, or is no learning curve.
     """
-    curve = _read(path, "the learning-curve.json of tagkit learning-curve", _curve)
+    curve = _read_json(path, "the learning-curve.json of tagkit learning-curve", _curve_of)
     # Law and forecasts follow from the points: they are never other than those of this version.
     return fit(*curve)
 
@@ -190,10 +187,10 @@ def read_audit(path: Path) -> Audit:
     Raises:
         DataError: it cannot be read, or is no audit.
     """
-    return _read(path, "the JSON that tagkit audit prints", _audit)
+    return _read_json(path, "the JSON that tagkit audit prints", _audit_of)
 
 
-def _read(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Record:
+def _read_json(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Record:
     try:
         return record(from_json(path.read_bytes()))
     except OSError as error:
@@ -202,7 +199,7 @@ def _read(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Recor
         raise DataError(f"{path}: expected {expected}, found something else") from None
 
 
-def _curve(found: Any) -> tuple[str, list[Point], str]:
+def _curve_of(found: Any) -> tuple[str, list[Point], str]:
     """Measure, points, and what a training sentence is called."""
     points = [
         Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
@@ -213,7 +210,7 @@ def _curve(found: Any) -> tuple[str, list[Point], str]:
     return str(found["measure"]), points, str(found["unit"])
 
 
-def _audit(found: Any) -> Audit:
+def _audit_of(found: Any) -> Audit:
     return Audit(
         corpus=str(found["corpus"]),
         folds=int(found["folds"]),
@@ -222,13 +219,13 @@ def _audit(found: Any) -> Audit:
         seed=int(found["seed"]),
         measure=str(found["measure"]),
         agreement=float(found["agreement"]),
-        doubts=tuple(map(_doubt, found["doubts"])),
+        doubts=tuple(map(_doubt_of, found["doubts"])),
         contradicted=tuple(map(int, found["contradicted"])),
         sentences=(),
     )
 
 
-def _doubt(found: Any) -> Doubt:
+def _doubt_of(found: Any) -> Doubt:
     words = tuple(map(str, found["words"]))
     probabilities = found["gold_probability"], found["predicted_probability"]
     if not all(0 <= float(each) <= 1 for each in probabilities):

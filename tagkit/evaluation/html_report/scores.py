@@ -1,4 +1,7 @@
-"""The scores of a report: its headline with the interval, and precision, recall and F1 by label."""
+"""The scores of a report: its headline with the interval, and precision, recall and F1 by label.
+
+For several tag columns the accuracy of each; other measures of spans beside those of the report.
+"""
 
 from dataclasses import dataclass
 
@@ -64,11 +67,8 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
     return joined([cards(*shown), remark_note(remark), side_by_side(labels, means), unknown])
 
 
-# The accuracy of a model of several tag columns.
-
-
 def draw_columns(report: ColumnsReport, palette: Palette) -> Markup:
-    """A row for each column."""
+    """The accuracy of a model of several tag columns, a row for each."""
     rows = [
         (label_cell(each.name), share(each.accuracy), share_bar(each.accuracy),
          share(each.known.accuracy) if each.known.support else "–",
@@ -83,11 +83,8 @@ def draw_columns(report: ColumnsReport, palette: Palette) -> Markup:
     ])  # fmt: skip
 
 
-# Scores of spans by other measures: strict, exact, partial, by type, and of surface forms.
-
-
 def draw_measures(measures: Measures, palette: Palette) -> Markup:
-    """A row for each measure."""
+    """Strict, exact and partial scores of spans, by type, and of surface forms, a row for each."""
     rows = [
         (
             name, share(each.precision), share(each.recall), share(each.f1), share_bar(each.f1),

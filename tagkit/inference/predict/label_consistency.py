@@ -121,9 +121,6 @@ def _move(values: Sequence[Tensor], cells: Sequence[Cells], numbers: Tensor, sha
         own[places] = found.to(own.device)
 
 
-# Rows of a matrix moved towards the mean of their group.
-
-
 def toward_means(values: Tensor, groups: Tensor, share: float) -> Tensor:
     """The matrix with x + share (m - x) for each row x, where m is the mean of its group's rows.
 

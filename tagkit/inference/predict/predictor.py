@@ -3,6 +3,8 @@
 inputs      `inputs.as_text`: texts -> sentences with offsets
 sentences   `sentence_predictor`: sentences -> predictions, in batches
 outputs     `inputs.as_tagged`: predictions -> tokens and spans with offsets
+
+Inputs without an end are cut into windows (`windows_of`), each of which is predicted as a whole.
 """
 
 import math
@@ -347,9 +349,6 @@ class Predictor(SentencePredictor):
         return [as_text(item, tokenizer, whole=whole) for item in inputs_of(inputs)]
 
 
-# The best taggings of a text from those of its sentences.
-
-
 def alternatives_of_text(
     text: Text, found: Sequence[Sequence[Alternative]], count: int
 ) -> list[Alternative]:
@@ -403,9 +402,6 @@ def _joined(text: Text, chosen: Sequence[Alternative], probability: float) -> Al
         probability=chosen[0].probability if len(chosen) == 1 else probability,
         tagged=as_tagged(text, predictions),
     )
-
-
-# Inputs without an end -> windows of some thousand words, which are predicted together.
 
 
 def windows_of(

@@ -3,6 +3,10 @@
 A text has far fewer distinct words than tokens. A word's embedding, its character vector and the
 encoder's input product are the same for each of its tokens, so they are kept, for as many words as
 fit into a bounded amount of memory.
+
+A sentence brings a few new words. For so few a call of torch costs more than the arithmetic: the
+embeddings of 25 words and of their affixes took 200 microseconds with torch's calls, and take 60 in
+NumPy (`WordReader`).
 """
 
 from collections.abc import Sequence
@@ -26,6 +30,8 @@ from tagkit.nn.recurrence.recurrence import Floats
 
 _MAX_BYTES = 64 * 2**20  # of the cached rows, vectors and projections together
 _MAX_CHARS = 16 * 2**20  # of all cached words, which are the keys of a dict
+# Words that are read at once: all their affixes are in memory one by one before they are summed.
+_FEW = 64
 
 
 class WordCache:
@@ -36,7 +42,7 @@ class WordCache:
     ) -> None:
         """An empty cache, for the model's weights as they are now.
 
-        `precision`, one of `nn.inference.PRECISIONS`, is that of the encoder's recurrent products.
+        `precision`, one of `inference.PRECISIONS`, is that of the encoder's recurrent products.
         """
         self._model = model
         self._vocabulary = vocabulary
@@ -211,17 +217,6 @@ def _with_room(table: Tensor, end: int, shape: tuple[int, int]) -> Tensor:
     """
     # The system provides memory on the first write, so rows that are never used cost nothing.
     return table if end <= len(table) else table.new_empty(shape)
-
-
-# Vectors and input projections of few words in prediction, in NumPy.
-#
-# A sentence brings a few new words. For so few a call of torch costs more than the arithmetic: the
-# embeddings of 25 words and of their affixes took 200 microseconds with torch's calls, and take 60
-# in NumPy.
-
-
-# Words that are read at once: all their affixes are in memory one by one before they are summed.
-_FEW = 64
 
 
 class WordReader:

@@ -10,7 +10,7 @@ all heads are fitted in the same passes.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ from tagkit.text.json_text import Record
 # Between these a temperature is searched. Networks that are trained to the end need 1 to 3.
 LOWEST, HIGHEST = 0.1, 10.0
 _TOLERANCE = 0.01  # of its logarithm: 1 % of the temperature
-
 
 _Numbers = npt.NDArray[np.float64]  # one for each head
 
@@ -191,14 +190,7 @@ def fit_temperatures(
     earlier = predictor.calibration
     kept = np.array([(earlier.temperatures if earlier else {}).get(n, UNCALIBRATED) for n in names])
     before = judged(np.full(len(names), UNCALIBRATED))
-    # Labels of another corpus, most often: an earlier calibration is worth more than this one.
-    if not any(each.correct.any() for each in before.values()):
-        some = any(map(len, before.values()))
-        problem = "not one of its predictions is right" if some else "it predicts none in this file"
-        raise DataError(
-            f"{split.path}: expected the labels that the model predicts; {problem}, so that "
-            "probabilities cannot be fitted"
-        )
+    _refuse_all_wrong(split.path, before.values())
     # Of several classes each one is judged, also those that are not predicted.
     several = {CLASSES} if predictor.config.head.several_classes else set()
     can_be_fitted = np.array([_has_a_best(before[name], several=name in several) for name in names])
@@ -228,6 +220,17 @@ def fit_temperatures(
             names, fitted.tolist(), can_be_fitted.tolist(), strict=True
         )
     )
+
+
+def _refuse_all_wrong(path: str, judged: Collection[Outcomes]) -> None:
+    # Labels of another corpus, most often: an earlier calibration is worth more than this one.
+    if not any(each.correct.any() for each in judged):
+        some = any(map(len, judged))
+        problem = "not one of its predictions is right" if some else "it predicts none in this file"
+        raise DataError(
+            f"{path}: expected the labels that the model predicts; {problem}, so that "
+            "probabilities cannot be fitted"
+        )
 
 
 def _has_a_best(judged: Outcomes, *, several: bool) -> bool:

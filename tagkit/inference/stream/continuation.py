@@ -2,6 +2,9 @@
 
 A prefix is read with the delimiter behind it, and the units after that are its continuation, up to
 the end of the line. Without a beam the most probable unit is taken each time.
+
+`annotator_of` gives what answers windows of input with a model of any kind: continuations, or
+labels of a text.
 """
 
 from collections.abc import Sequence
@@ -238,9 +241,6 @@ def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
             Message("this model continues prefixes: expected ", expected,
                     f" or {COLUMNS}, found {options.output_format}")
         )  # fmt: skip
-
-
-# What answers windows of input: labels of a text, or the continuation of a prefix.
 
 
 class WindowAnnotator(Protocol):

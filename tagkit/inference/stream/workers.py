@@ -1,4 +1,11 @@
-"""Windows of input are annotated in this process, or in several; outputs keep the input's order."""
+"""Windows of input are annotated in this process, or in several; outputs keep the input's order.
+
+A worker is a process that calls a function for its parent, one request at a time. Each has a pipe
+of its own, so that its death is noticed at any moment: when the last copy of the other end is
+closed, reading ends with EOFError and writing with EPIPE. (With a queue shared by several workers,
+one that is killed while it holds the queue's lock would block all others for ever.) A worker ends
+when its parent does, however that ends.
+"""
 
 import io
 import multiprocessing
@@ -26,14 +33,6 @@ from tagkit.inference.stream.continuation import WindowAnnotator, annotator_of
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.wording import Message, Setting
-
-# A process that calls a function for its parent, one request at a time.
-#
-# Each worker has a pipe of its own, so that its death is noticed at any moment: when the last copy
-# of the other end is closed, reading ends with EOFError and writing with EPIPE. (With a queue
-# shared by several workers, one that is killed while it holds the queue's lock would block all
-# others for ever.) A worker ends when its parent does, however that ends.
-
 
 # Time in which a worker must be ready. Several workers that read a large model from a slow disk at
 # once take one or two minutes.

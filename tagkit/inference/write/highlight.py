@@ -1,7 +1,7 @@
 """A text and what was predicted of it, as pieces to be shown: plain text, and text with a label.
 
 What shows them decides how: a terminal by colours, a pipe by brackets. Windows of input are
-annotated by processes that send lines of text (`window.Output`), so a record is a line of JSON on
+annotated by processes that send lines of text (`chunks.Output`), so a record is a line of JSON on
 its way from the model to what shows it.
 """
 

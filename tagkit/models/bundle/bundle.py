@@ -147,6 +147,28 @@ def copy_bundle(source: Path, folder: Path) -> None:
             shutil.copyfile(source / name, temporary / name)
 
 
+def store_calibration(folder: Path, calibration: ModelCalibration | None) -> None:
+    """Replace the calibration of the model in a folder; None removes it.
+
+    The metadata are written beside and renamed. All else in them, and the other files, stay.
+
+    Args:
+        folder: of the model itself, as `model_folder.find_bundle` gives it.
+        calibration: of its heads.
+
+    Raises:
+        BundleError: the metadata cannot be read or written.
+    """
+    metadata = read_metadata(folder)
+    metadata.pop(KEY, None)
+    if calibration is not None:
+        metadata[KEY] = calibration.to_dict()
+    try:
+        write_whole(folder / METADATA, metadata_bytes(metadata))
+    except OSError as error:
+        raise BundleError(f"{folder}: cannot be written: {reason(error)}") from None
+
+
 def load_bundle(path: Path) -> Bundle:
     """The model in a folder, on the CPU and without dropout; every part is checked.
 
@@ -337,28 +359,3 @@ def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict
     # Last: NaN in a file whose digest is right was saved so, by a training that diverged.
     require_finite(weights, path)
     return weights
-
-
-# Writing a model's calibration into its folder; `bundle.load_bundle` reads it.
-
-
-def store_calibration(folder: Path, calibration: ModelCalibration | None) -> None:
-    """Replace the calibration of the model in a folder; None removes it.
-
-    The metadata are written beside and renamed. All else in them, and the other files, stay.
-
-    Args:
-        folder: of the model itself, as `bundle.find_bundle` gives it.
-        calibration: of its heads.
-
-    Raises:
-        BundleError: the metadata cannot be read or written.
-    """
-    metadata = read_metadata(folder)
-    metadata.pop(KEY, None)
-    if calibration is not None:
-        metadata[KEY] = calibration.to_dict()
-    try:
-        write_whole(folder / METADATA, metadata_bytes(metadata))
-    except OSError as error:
-        raise BundleError(f"{folder}: cannot be written: {reason(error)}") from None

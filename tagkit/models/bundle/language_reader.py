@@ -214,7 +214,7 @@ def _move(model: LanguageModel, device: torch.device) -> None:
 
 
 class ContextualReader:
-    """The language models of a model, as `features.contextual.ContextualStates` describes them."""
+    """The language models of a model, as `contextual_states.ContextualStates` describes them."""
 
     def __init__(self, parts: Sequence[LanguagePart], readers: Sequence[LanguageReader]) -> None:
         """`readers` of the parts."""

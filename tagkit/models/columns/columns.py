@@ -57,16 +57,21 @@ from tagkit.text.schemes import PLAIN, has_spans, to_spans
 from tagkit.text.windows import cut, join, windows
 from tagkit.wording import quoted
 
-# The network of several tag columns: one encoder, and a head for each column.
-#
-# A head reads the encoder's state of a token beside the token's own vector. A lemma or a feature
-# often follows from the form alone, above all from its ending, which the state, made of the whole
-# sentence, shows less exactly: UDPipe 2 gives its heads of lemmas the word's characters for that
-# (Straka 2018).
+# Metrics of every column, beside those of its codec.
+_OF_WORDS = {
+    "known_accuracy": "accuracy on known words",
+    "unknown_accuracy": "accuracy on unknown words",
+}
 
 
 class ColumnTagger(Model):
-    """Hidden states -> the values of several columns."""
+    """Hidden states -> the values of several columns.
+
+    A head reads the encoder's state of a token beside the token's own vector. A lemma or a feature
+    often follows from the form alone, above all from its ending, which the state, made of the whole
+    sentence, shows less exactly: UDPipe 2 gives its heads of lemmas the word's characters for that
+    (Straka 2018).
+    """
 
     reads_final = False
 
@@ -156,13 +161,6 @@ class ColumnTagger(Model):
             )
             for number, labels in enumerate(vocabulary.columns)
         }
-
-
-# Metrics of every column, beside those of its codec.
-_OF_WORDS = {
-    "known_accuracy": "accuracy on known words",
-    "unknown_accuracy": "accuracy on unknown words",
-}
 
 
 class ColumnsTask(Task):

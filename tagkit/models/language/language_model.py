@@ -344,9 +344,6 @@ def _head_name(config: Config) -> str:
     return " ".join([*filter(None, names), "softmax"])
 
 
-# What a language model learns from: its text as streams of segments, or as independent lines.
-
-
 def examples_of(
     config: Config, lines: Sequence[Sentence], vocabulary: Vocabulary
 ) -> UnitStream | ResegmentedText:

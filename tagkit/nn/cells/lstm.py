@@ -7,6 +7,9 @@
 
 Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.20-13.27; Goodfellow et al. 2016, eqs. 10.40-10.44,
 where 10.41 has a sigmoid in place of the tanh of g.
+
+It is computed in three ways: by torch (`LSTMNetwork`), over packed sequences with a gradient of its
+own in training on a CPU (`packed_states`), and by `read` and `read_packed` in prediction.
 """
 
 from collections.abc import Sequence
@@ -30,6 +33,73 @@ from tagkit.nn.recurrence.packing import Packing
 from tagkit.nn.recurrence.products import Product
 from tagkit.nn.recurrence.recurrence import HALF, ONE, QUARTER, Floats, Recurrence, StepInputs
 
+
+class LSTMNetwork(nn.LSTM, Network):
+    """torch's long short-term memory."""
+
+    state_weights = ("weight_hh_l0",)
+
+    def forward(  # type: ignore[override]
+        self, inputs: Tensor, state: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """As torch's, in 32 bits on a processor that has no layer in bf16."""
+        mixed = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+        if not mixed or _reads_in_bf16():
+            return super().forward(inputs, state)
+        with torch.autocast("cpu", enabled=False):
+            of_32_bits = None if state is None else (state[0].float(), state[1].float())
+            return super().forward(inputs.float(), of_32_bits)
+
+    def steps(self) -> Steps:
+        """As described in `Network`."""
+        u = recurrent_weight(self)
+
+        def advance(
+            projected: Tensor, state: tuple[Tensor, ...]
+        ) -> tuple[Tensor, tuple[Tensor, ...]]:
+            before, memory = state
+            sums = projected + nn.functional.linear(before, u)
+            entry, forget, new, out = sums.chunk(4, -1)
+            memory = torch.sigmoid(forget) * memory + torch.sigmoid(entry) * torch.tanh(new)
+            after = torch.sigmoid(out) * torch.tanh(memory)
+            return after, (after, memory)
+
+        return Steps((self.hidden_size, self.hidden_size), projection(self), advance)
+
+    def recurrence(self) -> Recurrence:
+        """As described in `Network`."""
+        return Recurrence(
+            hidden=self.hidden_size,
+            # A sigmoid times a tanh; the memory c is not bounded, but no weights multiply it.
+            bounded=True,
+            weights=fused_weights(self, arrange=arrange),
+            read=read,
+            read_packed=read_packed,
+        )
+
+
+@cache
+def _reads_in_bf16() -> bool:
+    """Whether torch's layer runs in bf16 here: oneDNN's needs AVX-512, and torch has no other."""
+    one, gates = torch.zeros(1, 1, 1), torch.zeros(4)
+    weights = (gates.unsqueeze(1), gates.unsqueeze(1), gates, gates)
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.lstm(one, (one, one), weights, True, 1, 0.0, False, False, True)
+    except RuntimeError:
+        return False
+    return True
+
+
+def build(inputs: int, hidden: int, options: CellOptions) -> LSTMNetwork:
+    """A network, as `Cell.build` describes it."""
+    network = LSTMNetwork(inputs, hidden, batch_first=True)
+    with_fresh_weights(network, 4, options, forget_gate=1)
+    entry, forget, _, _ = network.get_parameter("bias_ih_l0").chunk(4)
+    fill_chrono(options.chrono, keep=forget, take=entry)
+    return network
+
+
 # The LSTM of one or two directions over packed sequences, with its own gradient, for training.
 #
 # torch trains an LSTM on a CPU with kernels of oneDNN, which are made anew for every new shape of a
@@ -48,8 +118,6 @@ from tagkit.nn.recurrence.recurrence import HALF, ONE, QUARTER, Floats, Recurren
 #     da_i = dc g i (1 - i)           da_g = dc i (1 - g^2)
 #     da_f = dc c[t-1] f (1 - f)      da_o = dh tanh(c[t]) o (1 - o)
 #     dc  += dh o (1 - tanh(c[t])^2), then dc f goes on to c[t-1] and U^T da to h[t-1]
-
-
 def packed_states(
     rows: Tensor, chosen: Tensor, packing: Packing, networks: Sequence[Network]
 ) -> Tensor:
@@ -298,72 +366,6 @@ def _read_one(inputs: Floats, recurrent: Floats, states: Floats) -> None:
         np.multiply(np.tanh(memory, out=squashed), out, out=state)  # 2 h[t]
         np.multiply(state, QUARTER, out=before)
     np.multiply(states, HALF, out=states)
-
-
-class LSTMNetwork(nn.LSTM, Network):
-    """torch's long short-term memory."""
-
-    state_weights = ("weight_hh_l0",)
-
-    def forward(  # type: ignore[override]
-        self, inputs: Tensor, state: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """As torch's, in 32 bits on a processor that has no layer in bf16."""
-        mixed = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-        if not mixed or _reads_in_bf16():
-            return super().forward(inputs, state)
-        with torch.autocast("cpu", enabled=False):
-            of_32_bits = None if state is None else (state[0].float(), state[1].float())
-            return super().forward(inputs.float(), of_32_bits)
-
-    def steps(self) -> Steps:
-        """As described in `Network`."""
-        u = recurrent_weight(self)
-
-        def advance(
-            projected: Tensor, state: tuple[Tensor, ...]
-        ) -> tuple[Tensor, tuple[Tensor, ...]]:
-            before, memory = state
-            sums = projected + nn.functional.linear(before, u)
-            entry, forget, new, out = sums.chunk(4, -1)
-            memory = torch.sigmoid(forget) * memory + torch.sigmoid(entry) * torch.tanh(new)
-            after = torch.sigmoid(out) * torch.tanh(memory)
-            return after, (after, memory)
-
-        return Steps((self.hidden_size, self.hidden_size), projection(self), advance)
-
-    def recurrence(self) -> Recurrence:
-        """As described in `Network`."""
-        return Recurrence(
-            hidden=self.hidden_size,
-            # A sigmoid times a tanh; the memory c is not bounded, but no weights multiply it.
-            bounded=True,
-            weights=fused_weights(self, arrange=arrange),
-            read=read,
-            read_packed=read_packed,
-        )
-
-
-@cache
-def _reads_in_bf16() -> bool:
-    """Whether torch's layer runs in bf16 here: oneDNN's needs AVX-512, and torch has no other."""
-    one, gates = torch.zeros(1, 1, 1), torch.zeros(4)
-    weights = (gates.unsqueeze(1), gates.unsqueeze(1), gates, gates)
-    try:
-        with torch.autocast("cpu", torch.bfloat16):
-            torch.lstm(one, (one, one), weights, True, 1, 0.0, False, False, True)
-    except RuntimeError:
-        return False
-    return True
-
-
-def build(inputs: int, hidden: int, options: CellOptions) -> LSTMNetwork:
-    """A network, as `Cell.build` describes it."""
-    network = LSTMNetwork(inputs, hidden, batch_first=True)
-    with_fresh_weights(network, 4, options, forget_gate=1)
-    entry, forget, _, _ = network.get_parameter("bias_ih_l0").chunk(4)
-    fill_chrono(options.chrono, keep=forget, take=entry)
-    return network
 
 
 LSTM = Cell(name="LSTM", build=build, train_packed=packed_states)

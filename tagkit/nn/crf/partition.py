@@ -3,7 +3,7 @@
 On a CPU both are the forward-backward algorithm with scaled products (`scaled.py`). Sentences whose
 scores are so far apart that float64 would lose some are computed with sums of exponentials
 (`log_space.py`), which are exact for scores of any size. On a GPU one step for each token would be
-several kernel launches for each token: there steps are taken in pairs (`tree_partition.py`).
+several kernel launches for each token: there steps are taken in pairs (`tree_partition`).
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,17 @@ from tagkit.nn.crf.chain import NEVER, Chain, in_double
 from tagkit.nn.crf.log_space import Messages, log_counts, log_messages
 from tagkit.nn.crf.scaled import Scaled, Scores, scaled_counts, scaled_forward
 from tagkit.nn.padding import zero_padding
+
+# Bytes of the matrices of a chunk of tokens, at most; the gradient needs several times as much.
+_CHUNK_BYTES = 2**28
+# A chunk of fewer steps would be launched as often as single steps, which need no matrices.
+_FEWEST_STEPS = 8
+# Multiplications of pairs of matrices, tags^3 for each token, at most. Steps in turn need tags^2.
+# 32 sentences of 24 tokens took an H200 3.4 ms in pairs and 6.4 in turn with 93 tags, 7.5 and 6.9
+# with 200; GPUs for games multiply numbers of 64 bits thirty times as slowly.
+_MULTIPLICATIONS = 2**30
+# Below this a sum of exponentials is that of forbidden paths.
+_FORBIDDEN = 1e-300
 
 
 def log_partition(chain: Chain) -> Tensor:
@@ -114,22 +125,8 @@ def _counts(scaled: Scaled | None, exact: _Exact | None, grad: Tensor) -> tuple[
 # (Rabiner 1989, section V.A, does so for each token).
 #
 # The matrices hold tags x tags numbers for each token: where those of the batch are more than
-# `_BYTES`, a chunk of tokens is computed after the other, and computed again for its gradient.
-# Where there is too much to multiply, steps are taken in turn.
-
-
-# The matrices of a chunk, at most; the gradient needs several times as much.
-_BYTES = 2**28
-# A chunk of fewer steps would be launched as often as single steps, which need no matrices.
-_FEWEST = 8
-# Multiplications of pairs of matrices, tags^3 for each token, at most. Steps in turn need tags^2.
-# 32 sentences of 24 tokens took an H200 3.4 ms in pairs and 6.4 in turn with 93 tags, 7.5 and 6.9
-# with 200; GPUs for games multiply numbers of 64 bits thirty times as slowly.
-_MULTIPLICATIONS = 2**30
-# Below this a sum of exponentials is that of forbidden paths.
-_NOTHING = 1e-300
-
-
+# `_CHUNK_BYTES`, a chunk of tokens is computed after the other, and again for its gradient. Where
+# there is too much to multiply, steps are taken in turn.
 def tree_partition(chain: Chain) -> Tensor:
     """As `log_partition`, with an autograd graph.
 
@@ -149,8 +146,8 @@ def tree_partition(chain: Chain) -> Tensor:
     log_scale = of_first[:, 0] + of_tokens.sum((1, 2)) + mask.sum(1) * of_step[0, 0] + of_end[0]
 
     batch, time, tags = factors.shape
-    room = _BYTES // (8 * batch * tags * tags)  # steps whose matrices fit
-    if _padded(time) * batch * tags**3 > _MULTIPLICATIONS or room < min(_FEWEST, time):
+    room = _CHUNK_BYTES // (8 * batch * tags * tags)  # steps whose matrices fit
+    if _padded(time) * batch * tags**3 > _MULTIPLICATIONS or room < min(_FEWEST_STEPS, time):
         alpha, scale = _in_turn(alpha, steps, factors, mask)
         log_scale = log_scale + scale
     elif time:
@@ -162,7 +159,7 @@ def tree_partition(chain: Chain) -> Tensor:
                 alpha, scale = _in_pairs(alpha, steps, *parts)
             log_scale = log_scale + scale
     # (batch, tags) @ (tags,): the last tag is summed out -> (batch,)
-    total = (alpha @ end).clamp(min=_NOTHING).log() + log_scale
+    total = (alpha @ end).clamp(min=_FORBIDDEN).log() + log_scale
     return total.to(chain.emissions.dtype)
 
 
@@ -252,5 +249,5 @@ def _in_turn(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tup
 
 def _scaled(products: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Divided by the largest number along `dims`, and that number, detached."""
-    largest = products.detach().amax(dims, keepdim=True).clamp(min=_NOTHING)
+    largest = products.detach().amax(dims, keepdim=True).clamp(min=_FORBIDDEN)
     return products / largest, largest

@@ -1,4 +1,7 @@
-"""Sentences as the fit of a CRF of word features reads them.
+"""The fit of a CRF of word features, and sentences as it reads them.
+
+The loss with an L2 penalty (Goodfellow, Bengio and Courville, section 7.1.1) is convex. So all
+weights are found at once by L-BFGS, from 0 and without random numbers.
 
 A token has some 25 features, most of which its word alone decides, and a feature has weights for
 many tags: 9,000 sentences have 69 million pairs of a token and a weight. So what the features of a
@@ -24,6 +27,12 @@ from tagkit.nn.optimizers import minimize, with_gradient
 Floats = npt.NDArray[np.float64]
 _SENTENCES = 64  # of similar length, of which log-partitions are computed at once
 _MAX_SCORES = 2**23  # of a block, were all of its values distinct; of 9,000 sentences a tenth are
+# Of the squares of all weights in the loss.
+_PENALTY = 0.1
+# Mean squared length of the vector of a token, for which `_PENALTY` is right.
+_VECTOR_SQUARE, _LEAST_SQUARE = 4.5, 1e-30
+_MAX_STEPS = 30  # with 20 and with 100 dev scores are the same but for chance
+_MIN_STEPS = 20  # of a search that time ends: with 10 the network is better alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,20 +279,6 @@ def _windows(vectors: Tensor, lengths: Ids) -> Tensor:
     before[torch.from_numpy(ends - lengths)] = 0
     after[torch.from_numpy(ends - 1)] = 0
     return torch.cat((before, vectors, after), dim=1)
-
-
-# Find the weights of a CRF of word features.
-#
-# The loss with an L2 penalty (Goodfellow, Bengio and Courville, section 7.1.1) is convex. So all
-# weights are found at once by L-BFGS, from 0 and without random numbers.
-
-
-# Of the squares of all weights in the loss.
-_PENALTY = 0.1
-# Mean squared length of the vector of a token, for which `_PENALTY` is right.
-_VECTOR_SQUARE, _LEAST_SQUARE = 4.5, 1e-30
-_MAX_STEPS = 30  # with 20 and with 100 dev scores are the same but for chance
-_MIN_STEPS = 20  # of a search that time ends: with 10 the network is better alone
 
 
 def fit(

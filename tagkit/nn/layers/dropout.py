@@ -1,4 +1,4 @@
-"""Dropout of single values, of a sentence's features, of whole tokens, and of whole words.
+"""Dropout of values, of a sentence's features, of tokens and of words; penalties on states.
 
 Values: Srivastava et al. 2014; Goodfellow, Bengio and Courville, section 7.12. One mask at all
 steps of a sequence ("variational" in Gal and Ghahramani 2016, "locked" in Merity et al. 2018).
@@ -92,8 +92,6 @@ def replace_at_random(
 # Activation and temporal activation regularisation (Merity, McCann and Socher 2017; Merity et al.
 # 2018, section 4.3), summed over tokens with a weight for each: a loss that is a sum over tokens
 # and is divided by their number then has the mean of each.
-
-
 def activation_penalty(states: Tensor, weights: Tensor) -> Tensor:
     """AR, summed over tokens; one number.
 

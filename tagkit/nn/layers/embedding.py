@@ -2,7 +2,8 @@
 
 A word's vector is its embedding, the final states of a recurrent network over its characters from
 both sides (Lample et al. 2016; Ling et al. 2015), an embedding of its affixes and shape, and one of
-each feature column, side by side.
+each feature column, side by side. What depends on the sentence around a token, states of language
+models, comes beside it.
 """
 
 import math
@@ -17,30 +18,6 @@ from tagkit.nn.layers.inference import CharReader, layer_reader
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer, merge_directions
 from tagkit.nn.recurrence.cell import CellOptions
 from tagkit.nn.recurrence.packing import Packing
-
-# Inputs of each token that depend on the sentence around it: states of language models.
-
-
-class ContextualInput(nn.Module):
-    """States of language models as inputs of the encoder: as they are, or projected.
-
-    Attributes:
-        outputs: features of each token.
-    """
-
-    def __init__(self, *, inputs: int, dim: int) -> None:
-        """`inputs`: values of each token; `dim` to project them to, 0 for none."""
-        super().__init__()
-        # No bias: padding stays zero, and the encoder's own bias serves.
-        self.projection = nn.Linear(inputs, dim, bias=False) if dim else None
-        self.outputs = dim or inputs
-
-    def forward(self, states: Tensor) -> Tensor:
-        """(batch, time, inputs) -> (batch, time, outputs); zero stays zero."""
-        if self.projection is None:
-            return states
-        projected: Tensor = self.projection(states)
-        return projected
 
 
 class RowUpdatedEmbedding(nn.Embedding):
@@ -264,6 +241,28 @@ class AffixEmbedding(nn.Module):
         # (words, affixes) -> (words, affixes, dim), summed over a word's affixes -> (words, dim);
         # embedding_bag does so without the tensor in between, and leaves row 0 out.
         return nn.functional.embedding_bag(affix_ids, self.table.weight, mode="sum", padding_idx=0)
+
+
+class ContextualInput(nn.Module):
+    """States of language models as inputs of the encoder: as they are, or projected.
+
+    Attributes:
+        outputs: features of each token.
+    """
+
+    def __init__(self, *, inputs: int, dim: int) -> None:
+        """`inputs`: values of each token; `dim` to project them to, 0 for none."""
+        super().__init__()
+        # No bias: padding stays zero, and the encoder's own bias serves.
+        self.projection = nn.Linear(inputs, dim, bias=False) if dim else None
+        self.outputs = dim or inputs
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(batch, time, inputs) -> (batch, time, outputs); zero stays zero."""
+        if self.projection is None:
+            return states
+        projected: Tensor = self.projection(states)
+        return projected
 
 
 class TokenEmbedding(nn.Module):

@@ -48,7 +48,7 @@ class Encoder(nn.Module):
         outputs: features of a state.
         flow_strength: weight of the penalties of `information_flow.py` in the loss of a model; 0
             for none. They are about training alone: a layer without them is the same.
-        activation_strength: likewise, of the penalty on states of `activation_penalty.py`.
+        activation_strength: likewise, of the penalty on states of `dropout.activation_penalty`.
         temporal_strength: likewise, of its penalty on changes of states.
     """
 

@@ -35,6 +35,7 @@ from tagkit.nn.recurrence.cell import CellOptions, Network, State
 from tagkit.nn.recurrence.recurrence import Recurrence
 from tagkit.nn.threads import read_both
 
+_Network = TypeVar("_Network", bound=Network)
 MERGES = ("concat", "sum", "mean", "product")
 
 
@@ -69,7 +70,7 @@ class RecurrentLayer(EncoderLayer):
 
     Attributes:
         weight_drop: probability of a recurrent weight to be dropped, in training
-            (`cells/weight_drop.py`).
+            (`with_dropped_weights`).
     """
 
     weight_drop = 0.0
@@ -268,11 +269,6 @@ def detached(state: State) -> State:
 # The dropped weights are computed from the trained ones, so that gradients go on to these, and are
 # put into a copy of the network that shares all others. The network itself never changes: its
 # tensors keep their names and values, and whatever else reads them knows nothing of it.
-
-
-_Network = TypeVar("_Network", bound=Network)
-
-
 def with_dropped_weights(network: _Network, probability: float) -> _Network:
     """The network with some of its recurrent weights at 0, and the others scaled up.
 

@@ -22,7 +22,7 @@ Attention itself knows no order. Positions enter in one of three ways:
                  3.2)
 
 A causal layer can read a text that goes on where another ended (`carry`): a token attends to itself
-and to as many tokens before it as the layer's window has, which `text_memory.py` carries on.
+and to as many tokens before it as the layer's window has, which `TextMemory` carries on.
 """
 
 from collections.abc import Callable
@@ -37,6 +37,10 @@ from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import zero_padding
 from tagkit.nn.recurrence.cell import State
 
+_BASE = 10_000.0  # of the wavelengths, which rise from 2 pi to 2 pi times this
+_LEAST_BLOCK = 64  # tokens that attend at a time
+
+
 # What attention carries on from one segment of a text to the next.
 #
 # Each layer keeps what its attention has read of the last tokens, and the next segment attends to
@@ -48,11 +52,6 @@ from tagkit.nn.recurrence.cell import State
 #                 memory   - -     b c   e f
 #
 # The memory has room for as many tokens as the window, so that its shape is always the same.
-
-
-_LEAST_BLOCK = 64  # tokens that attend at a time
-
-
 @dataclass(frozen=True, slots=True)
 class TextMemory:
     """Tokens that a layer has read, the oldest first; their places in a memory may be empty.
@@ -106,61 +105,6 @@ class TextMemory:
         last = torch.cat((states, numbers), dim=2).transpose(0, 1)
         # The newest is always the last one: (up to window, ...) -> (window, ...)
         return nn.functional.pad(last, (0, 0, 0, 0, window - len(last), 0)).contiguous()
-
-
-def attend_in_window(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    *,
-    filled: Tensor,
-    window: int,
-    dropout: float,
-) -> Tensor:
-    """What each token reads from itself and from `window` tokens before it.
-
-    Args:
-        queries: (batch, heads, time, size) of the last tokens.
-        keys: (batch, heads, tokens, size) of all tokens.
-        values: the same shape.
-        filled: (batch, tokens) bool, whether there is a token; True for the last `time`.
-        window: at least 1.
-        dropout: probability of an attention weight.
-
-    Returns:
-        (batch, heads, time, size).
-    """
-    time, tokens = queries.shape[2], keys.shape[2]
-    if window < 1:
-        raise ValueError(f"window = {window}: expected at least 1 token before each")
-    before = tokens - time
-    if not before and time <= window + 1:  # nobody reaches the border of the window
-        return nn.functional.scaled_dot_product_attention(
-            queries, keys, values, dropout_p=dropout, is_causal=True
-        )
-    places = torch.arange(tokens, device=keys.device)
-    found = []
-    # In blocks, so that memory grows with the length of a text and not with its square.
-    block = max(window, _LEAST_BLOCK)
-    for start in range(before, tokens, block):
-        stop = min(start + block, tokens)
-        seen = slice(max(0, start - window), stop)
-        own = places[start:stop].unsqueeze(1)
-        reach = (places[seen] <= own) & (places[seen] >= own - window)  # (block, keys)
-        found.append(
-            nn.functional.scaled_dot_product_attention(
-                queries[:, :, start - before : stop - before],
-                keys[:, :, seen],
-                values[:, :, seen],
-                # (block, keys) and (batch, keys) -> (batch, 1, block, keys), equal for all heads
-                attn_mask=reach & filled[:, None, None, seen],
-                dropout_p=dropout,
-            )
-        )
-    return torch.cat(found, dim=2)
-
-
-_BASE = 10_000.0  # of the wavelengths, which rise from 2 pi to 2 pi times this
 
 
 class TransformerLayer(EncoderLayer):
@@ -334,6 +278,58 @@ class TransformerLayer(EncoderLayer):
     def _dropped(self, states: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(states)
         return dropped
+
+
+def attend_in_window(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    filled: Tensor,
+    window: int,
+    dropout: float,
+) -> Tensor:
+    """What each token reads from itself and from `window` tokens before it.
+
+    Args:
+        queries: (batch, heads, time, size) of the last tokens.
+        keys: (batch, heads, tokens, size) of all tokens.
+        values: the same shape.
+        filled: (batch, tokens) bool, whether there is a token; True for the last `time`.
+        window: at least 1.
+        dropout: probability of an attention weight.
+
+    Returns:
+        (batch, heads, time, size).
+    """
+    time, tokens = queries.shape[2], keys.shape[2]
+    if window < 1:
+        raise ValueError(f"window = {window}: expected at least 1 token before each")
+    before = tokens - time
+    if not before and time <= window + 1:  # nobody reaches the border of the window
+        return nn.functional.scaled_dot_product_attention(
+            queries, keys, values, dropout_p=dropout, is_causal=True
+        )
+    places = torch.arange(tokens, device=keys.device)
+    found = []
+    # In blocks, so that memory grows with the length of a text and not with its square.
+    block = max(window, _LEAST_BLOCK)
+    for start in range(before, tokens, block):
+        stop = min(start + block, tokens)
+        seen = slice(max(0, start - window), stop)
+        own = places[start:stop].unsqueeze(1)
+        reach = (places[seen] <= own) & (places[seen] >= own - window)  # (block, keys)
+        found.append(
+            nn.functional.scaled_dot_product_attention(
+                queries[:, :, start - before : stop - before],
+                keys[:, :, seen],
+                values[:, :, seen],
+                # (block, keys) and (batch, keys) -> (batch, 1, block, keys), equal for all heads
+                attn_mask=reach & filled[:, None, None, seen],
+                dropout_p=dropout,
+            )
+        )
+    return torch.cat(found, dim=2)
 
 
 class Positions(nn.Module):

@@ -6,7 +6,8 @@ section on beam search in the chapter on machine translation; Goodfellow, Bengio
 section 10.2.4, on outputs that are conditioned on the outputs before). A beam of 1 is greedy
 search; one as large as the number of paths is exhaustive.
 
-All sentences of a batch, and all hypotheses of each, take a step together.
+All sentences of a batch, and all hypotheses of each, take a step together. The hypotheses of a beam
+also say how probable the tags and spans of a path are (`beam_confidence`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tagkit.nn.crf.confidence import PathConfidence
+
+_Floats = npt.NDArray[np.float64]
 
 
 class Advance(Protocol):
@@ -150,27 +153,6 @@ def path_log_probs(advance: Advance, mask: Tensor, paths: Tensor) -> Tensor:
     return total
 
 
-# How probable the tags and spans of a path are, where each tag depends on all tags before it.
-#
-#     p(y[t] = k | x) = sum over beginnings b of p(b | x) p(y[t] = k | b, x)
-#
-# Each factor is normalised by itself, so no later token changes this sum: it needs no backward
-# pass. There are too many beginnings for it. It is taken over those that a beam keeps, with their
-# probabilities divided by their sum, so that it is exact where the beam holds all of them, and an
-# approximation elsewhere. Its error is what the dropped beginnings would say otherwise: those that
-# were kept are the most probable, and each of them gives a whole distribution of the next tag. The
-# path itself is always among them.
-#
-# A span's probability is a product of such sums, each over the beginnings that have the span's tags
-# so far:
-#
-#     p(span) = p(first tag) * product of p(tag | the span's tags before it) * p(the span ends |
-# them)
-
-
-_Floats = npt.NDArray[np.float64]
-
-
 @dataclass(frozen=True, slots=True)
 class _Token:
     """The hypotheses before a token, and what they say of it.
@@ -191,6 +173,22 @@ class _Token:
     continued: _Floats
 
 
+# How probable the tags and spans of a path are, where each tag depends on all tags before it.
+#
+#     p(y[t] = k | x) = sum over beginnings b of p(b | x) p(y[t] = k | b, x)
+#
+# Each factor is normalised by itself, so no later token changes this sum: it needs no backward
+# pass. There are too many beginnings for it. It is taken over those that a beam keeps, with their
+# probabilities divided by their sum, so that it is exact where the beam holds all of them, and an
+# approximation elsewhere. Its error is what the dropped beginnings would say otherwise: those that
+# were kept are the most probable, and each of them gives a whole distribution of the next tag. The
+# path itself is always among them.
+#
+# A span's probability is a product of such sums, each over the beginnings that have the span's tags
+# so far:
+#
+#     p(span) = p(first tag) * product of p(tag | the span's tags before it)
+#               * p(the span ends | them)
 @dataclass(frozen=True, slots=True)
 class BeamConfidence(PathConfidence):
     """Probabilities from the hypotheses of a beam.
@@ -206,7 +204,7 @@ class BeamConfidence(PathConfidence):
     path: npt.NDArray[np.int64]
 
     def span_probs(self, row: int, spans: Sequence[tuple[int, int]]) -> list[float]:
-        """The product that stands at the top of this module."""
+        """The product that stands above this class."""
         return [self._span_prob(row, start, end) for start, end in spans]
 
     def _span_prob(self, row: int, start: int, end: int) -> float:

@@ -1,4 +1,8 @@
-"""What is wrong with the corpora and the vectors of a run, before its first step."""
+"""What is wrong with the corpora and the vectors of a run, before its first step.
+
+Labels and their numbers, repeated sentences, the scheme, words without a vector; and whether raw
+text is cut into the words that a tagger was trained on, and whether it has any.
+"""
 
 import re
 from collections import Counter
@@ -38,6 +42,12 @@ _FEW = 10  # a label with fewer examples is hardly learnt, and its score is most
 _DUPLICATES = 0.05  # share of a corpus that occurs in train, above which its scores mislead
 _COVERED = 0.5  # share of words with a vector, below which the vectors are probably unsuitable
 _MOST_SHOWN = 5  # labels in a sentence
+# Of the words of ten public corpora 0 to 8 % are no tokens (tweets have most); of Chinese that is
+# segmented into words about half.
+_MOST_OTHER = 0.2
+# Of English, as the Penn Treebank has them: in raw text they touch the word before.
+_ENDING = re.compile(r"['\u2019][a-z]{1,2}$|n['\u2019]t$", re.IGNORECASE)
+_LOOKED_AT = 300  # that are looked at: enough to tell half from a tenth
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,42 +338,19 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
 
 
 def _counted_words(corpora: Corpora) -> Iterator[Statement]:
-    return counted_words(corpora.prepared)
+    """That the words of train are the numbers of its words."""
+    if are_counted(corpora.prepared.corpus.train.sentences):
+        yield (
+            Message("the words of train are numbers that count up in each sentence"),
+            Message(
+                "Name the column of its words: ", Setting("data.token_column", "1"), " for one"
+            ),
+        )
 
 
 def _other_words(corpora: Corpora) -> Iterator[Statement]:
-    return other_words(corpora.prepared)
-
-
-# The order is that in which a person corrects a corpus.
-CORPUS_CHECKS = (
-    Check("no-labels", _no_labels),
-    Check("one-label", _one_label),
-    Check("unknown-labels", _unknown_labels),
-    Check("joined-classes", _joined_classes),
-    Check("few-examples", _few_examples),
-    Check("large-dev", _large_dev),
-    Check("duplicates", _duplicates),
-    Check("other-scheme", _other_scheme),
-    Check("few-vectors", _few_vectors),
-    Check("counted-words", _counted_words),
-    Check("other-words", _other_words),
-)
-
-
-# Whether raw text is cut into the words that a tagger was trained on, and whether it has any.
-
-
-# Of the words of ten public corpora 0 to 8 % are no tokens (tweets have most); of Chinese that is
-# segmented into words about half.
-_MOST_OTHER = 0.2
-# Of English, as the Penn Treebank has them: in raw text they touch the word before.
-_ENDING = re.compile(r"['\u2019][a-z]{1,2}$|n['\u2019]t$", re.IGNORECASE)
-_SENTENCES = 300  # that are looked at: enough to tell half from a tenth
-
-
-def other_words(prepared: Prepared) -> Iterator[Statement]:
     """That words of train are no tokens of its text, if many are not."""
+    prepared = corpora.prepared
     train, tokenizer = prepared.corpus.train, prepared.config.data.tokenizer
     if not prepared.task.needs.tags:
         return
@@ -383,22 +370,11 @@ def other_words(prepared: Prepared) -> Iterator[Statement]:
     )
 
 
-def counted_words(prepared: Prepared) -> Iterator[Statement]:
-    """That the words of train are the numbers of its words."""
-    if are_counted(prepared.corpus.train.sentences):
-        yield (
-            Message("the words of train are numbers that count up in each sentence"),
-            Message(
-                "Name the column of its words: ", Setting("data.token_column", "1"), " for one"
-            ),
-        )
-
-
 def _compared(split: Split, tokenizer: str) -> tuple[Counter[str], Counter[str]]:
     """The words of a sample of sentences, and those of them that are no tokens of their text."""
     words: Counter[str] = Counter()
     others: Counter[str] = Counter()
-    for sentence in islice(split.sentences, _SENTENCES):
+    for sentence in islice(split.sentences, _LOOKED_AT):
         text = _text_of(sentence, with_blanks=tokenizer == "blanks")
         tokens = Counter(token.text for found in TOKENIZERS[tokenizer](text) for token in found)
         own = Counter(sentence.words)
@@ -426,9 +402,23 @@ def _spaced(words: Sequence[str]) -> Iterator[str]:
         yield right
 
 
-# How much of the texts of a run its language model does not know.
+# The order is that in which a person corrects a corpus.
+CORPUS_CHECKS = (
+    Check("no-labels", _no_labels),
+    Check("one-label", _one_label),
+    Check("unknown-labels", _unknown_labels),
+    Check("joined-classes", _joined_classes),
+    Check("few-examples", _few_examples),
+    Check("large-dev", _large_dev),
+    Check("duplicates", _duplicates),
+    Check("other-scheme", _other_scheme),
+    Check("few-vectors", _few_vectors),
+    Check("counted-words", _counted_words),
+    Check("other-words", _other_words),
+)
 
 
+# How much of the texts of a run its language model does not know, which the header says.
 _LONGEST = 6  # letters of a word of a script without blanks
 _MANY = 0.3  # of the words, above which they are none
 _LINES = 300  # that are looked at

@@ -1,4 +1,7 @@
-"""What is wrong with a run at its end, by its history and the best model's predictions for dev."""
+"""What is wrong with a run at its end, by its history and the best model's predictions for dev.
+
+Its losses are compared with that of a model that has learnt nothing (`loss_of_guessing`).
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -29,6 +32,13 @@ _FAIR = 0.5  # below this not the rare labels are the problem, but all of them
 _MOST_SHOWN = 5  # labels in a sentence
 # What the support of a report is a number of.
 _COUNTED = {Kind.SPANS: "span", Kind.TOKENS: "token", Kind.CLASS: "text", Kind.CLASSES: "class"}
+
+# What has to be raised for a run to be longer, by what has ended it.
+_LIMITS = {
+    "time": Setting("train.max_minutes"),
+    "patience": Setting("train.patience"),
+    "epochs": Setting("train.max_epochs"),
+}
 
 # Overfitting. Early stopping ends most runs some epochs after the best one, while the loss still
 # falls a little: only a loss that has halved since then, and a score that leaves something to gain,
@@ -88,14 +98,6 @@ def _single_answer(report: TagReport | ClassReport) -> str | None:
     expected = {label for labels in gold for label in labels}
     found = len(answers) == 1 and len(gold) >= _FEW and not expected <= answers
     return answers.pop() if found else None
-
-
-# What has to be raised for a run to be longer, by what has ended it.
-_LIMITS = {
-    "time": Setting("train.max_minutes"),
-    "patience": Setting("train.patience"),
-    "epochs": Setting("train.max_epochs"),
-}
 
 
 def _train_longer(outcome: Outcome) -> list[str | Setting]:
@@ -336,20 +338,6 @@ def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
         yield Message(f"the learning rate is too high: {said}"), remedy
 
 
-# The learning rate comes first: it may be the cause of the others.
-RUN_CHECKS = (
-    Check("learning-rate", _learning_rate),
-    Check("one-answer", _one_answer, useless=True),
-    Check("nothing-right", _nothing_right, useless=True),
-    Check("small-dev", _small_dev),
-    Check("hardly-found", _hardly_found),
-    Check("overfitting", _overfitting),
-)
-
-
-# The loss of a model that has learnt nothing, with which the losses of a run are compared.
-
-
 def loss_of_guessing(prepared: Prepared) -> float:
     """Mean loss of a target to which a model gives each answer the same probability, in nats.
 
@@ -378,3 +366,14 @@ def loss_of_guessing(prepared: Prepared) -> float:
 def _of_one(labels: Sequence[str]) -> float:
     """Loss of one answer among these labels; 0 without any."""
     return math.log(max(1, len(labels)))
+
+
+# The learning rate comes first: it may be the cause of the others.
+RUN_CHECKS = (
+    Check("learning-rate", _learning_rate),
+    Check("one-answer", _one_answer, useless=True),
+    Check("nothing-right", _nothing_right, useless=True),
+    Check("small-dev", _small_dev),
+    Check("hardly-found", _hardly_found),
+    Check("overfitting", _overfitting),
+)

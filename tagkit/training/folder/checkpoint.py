@@ -40,44 +40,9 @@ from tagkit.models.bundle.tensor_file import (
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
 from tagkit.wording import FORCE, Message, quoted
 
-# What a damaged checkpoint raises, in words for people.
-
-
-# What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
-# from absurd sizes in a header, RecursionError from deeply nested JSON.
-DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
-           MemoryError, DataError)  # fmt: skip
-STATE_FILE = "state.json"  # of a checkpoint
-
-
-def describe_damage(error: BaseException) -> str:
-    """What is wrong with a checkpoint, not in the words of Python or of a library.
-
-    Args:
-        error: one of `DAMAGE`, raised while a checkpoint was read or restored.
-    """
-    if isinstance(error, OSError):
-        name = Path(str(error.filename)).name if error.filename else ""
-        return f"{name}: {error.strerror}".removeprefix(": ")
-    if isinstance(error, RecursionError):
-        return f"{STATE_FILE} is nested too deep"
-    if isinstance(error, json.JSONDecodeError):
-        return f"{STATE_FILE} is not JSON"
-    if isinstance(error, KeyError):
-        return f"{STATE_FILE} lacks {quoted(str(error.args[0]))}"
-    if isinstance(error, UnicodeDecodeError):
-        return f"{STATE_FILE} is not UTF-8"
-    if type(error) is ValueError:
-        text = str(error)
-        # Python converts at most 4,300 digits to an int (CVE-2020-10735), and says so in its words.
-        if text.startswith("Exceeds the limit"):
-            return f"{STATE_FILE} holds a number with too many digits"
-        return text if len(text) <= 200 else f"{text[:200]}..."
-    return f"{STATE_FILE} holds no state of a run"
-
-
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
 FORMAT_VERSION = 2
+STATE_FILE = "state.json"
 _TENSORS, _BEST_WEIGHTS = "tensors.safetensors", "best.safetensors"
 CHECKPOINT_FILES = (_TENSORS, _BEST_WEIGHTS, STATE_FILE)
 BEST = "best."  # prefix of the names of the best epoch's weights, which their file does not have
@@ -86,6 +51,10 @@ _MIN_SHARED_BYTES = 4096
 _PREFIX = "step-"
 _NAME = re.compile(rf"{_PREFIX}([0-9]+)")
 _MAX_NAMED = 3  # damaged checkpoints in a message
+# What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
+# from absurd sizes in a header, RecursionError from deeply nested JSON.
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+           MemoryError, DataError)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +311,32 @@ def _digest(body: Mapping[str, Any]) -> str:
     # Of the parsed body rather than of the file: the digest is in the same file. JSON gives floats
     # back exactly (shortest form that round-trips), so the text made from the parsed body is equal.
     return digest_of_bytes(json.dumps(body, sort_keys=True).encode())
+
+
+def describe_damage(error: BaseException) -> str:
+    """What is wrong with a checkpoint, not in the words of Python or of a library.
+
+    Args:
+        error: one of `DAMAGE`, raised while a checkpoint was read or restored.
+    """
+    if isinstance(error, OSError):
+        name = Path(str(error.filename)).name if error.filename else ""
+        return f"{name}: {error.strerror}".removeprefix(": ")
+    if isinstance(error, RecursionError):
+        return f"{STATE_FILE} is nested too deep"
+    if isinstance(error, json.JSONDecodeError):
+        return f"{STATE_FILE} is not JSON"
+    if isinstance(error, KeyError):
+        return f"{STATE_FILE} lacks {quoted(str(error.args[0]))}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"{STATE_FILE} is not UTF-8"
+    if type(error) is ValueError:
+        text = str(error)
+        # Python converts at most 4,300 digits to an int (CVE-2020-10735), and says so in its words.
+        if text.startswith("Exceeds the limit"):
+            return f"{STATE_FILE} holds a number with too many digits"
+        return text if len(text) <= 200 else f"{text[:200]}..."
+    return f"{STATE_FILE} holds no state of a run"
 
 
 def _number(place: Path) -> int:

@@ -19,6 +19,9 @@ their content, proves that a run has written them (`tagkit.training.folder.run_c
 - `resume` leaves foreign files alone. It refuses those at paths that the run writes, and those in
   `best` and `last`, which are replaced as whole folders.
 - What somebody puts into a folder while a run is replacing it is moved into the new one.
+
+`RunFolder` has all that a run does here. Which of its checkpoints it resumes from, goes back to and
+keeps is decided below it.
 """
 
 import glob
@@ -59,6 +62,9 @@ from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES, MODELS, T
 from tagkit.training.folder.run_identity import differences, with_former_defaults
 from tagkit.training.setup.setup import Prepared
 from tagkit.wording import ANOTHER_OR_FORCE, FORCE, Message
+
+# Checkpoints: the newest, and the one before it in case the newest turns out to be unreadable.
+_KEEP = 2
 
 
 class RunFolder:
@@ -114,8 +120,15 @@ class RunFolder:
         repair(self.path, self.manifest)
 
     def resumed_config(self, config: Config) -> Config:
-        """The configuration with which the run here is resumed; see `run_checkpoints`."""
-        return resumed_config(self.path, config)
+        """The configuration, with the defaults of the run here if that is of version 0.1.0.
+
+        Raises:
+            CheckpointError: no checkpoint can be read.
+        """
+        # Damaged ones are reported when the run is resumed; here they would be reported twice.
+        place = self.path / CHECKPOINTS
+        checkpoint = newest_checkpoint(place, lambda _: None, lambda _: None)
+        return with_former_defaults(config, checkpoint.state.get("run")) if checkpoint else config
 
     def open(
         self,
@@ -137,7 +150,7 @@ class RunFolder:
         Raises:
             CheckpointError: the folder cannot be written, or the run there had other options.
         """
-        checkpoint = checkpoint_to_resume(self.path, run, check, note) if resume else None
+        checkpoint = _checkpoint_to_resume(self.path, run, check, note) if resume else None
         if checkpoint:
             note(f"resuming after step {checkpoint.step}")
             if cut := cut_epoch(self.path, len(checkpoint.state["epochs"])):
@@ -286,40 +299,7 @@ class RunFolder:
         return TrainLog(self.path, listener)
 
 
-def discard_run(path: Path, note: Callable[[str], None]) -> None:
-    """Remove a run of its own that another command has started, such as a trial.
-
-    A folder with foreign files stays whole, with a note.
-    """
-    if path.is_dir():
-        try:
-            run = RunFolder(path, writes=True)
-            with run.locked(note):  # also removes a killed run's lock file
-                run.clear()
-            path.rmdir()
-        except (CheckpointError, OSError) as error:
-            note(f"{path}: is not removed: {error}")
-
-
-# The checkpoints of one run: which to resume from, which to go back to, which to keep.
-
-
-# The newest, and the one before it in case the newest turns out to be unreadable.
-_KEEP = 2
-
-
-def resumed_config(folder: Path, config: Config) -> Config:
-    """The configuration, with the defaults of the run in `folder` if that is of version 0.1.0.
-
-    Raises:
-        CheckpointError: no checkpoint can be read.
-    """
-    # Damaged ones are reported when the run is resumed; here they would be reported twice.
-    checkpoint = newest_checkpoint(folder / CHECKPOINTS, lambda _: None, lambda _: None)
-    return with_former_defaults(config, checkpoint.state.get("run")) if checkpoint else config
-
-
-def checkpoint_to_resume(
+def _checkpoint_to_resume(
     folder: Path,
     run: Mapping[str, Any],
     check: Callable[[Checkpoint], None],
@@ -401,3 +381,18 @@ class RunCheckpoints:
 
     def _is_ours(self, name: str) -> bool:
         return self._manifest.owns(f"{CHECKPOINTS}/{name}/{CHECKPOINT_FILES[0]}")
+
+
+def discard_run(path: Path, note: Callable[[str], None]) -> None:
+    """Remove a run of its own that another command has started, such as a trial.
+
+    A folder with foreign files stays whole, with a note.
+    """
+    if path.is_dir():
+        try:
+            run = RunFolder(path, writes=True)
+            with run.locked(note):  # also removes a killed run's lock file
+                run.clear()
+            path.rmdir()
+        except (CheckpointError, OSError) as error:
+            note(f"{path}: is not removed: {error}")

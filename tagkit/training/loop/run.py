@@ -1,4 +1,7 @@
-"""What the training loop calls by name: evaluation, checkpoints, rollbacks, and when to stop."""
+"""What the training loop calls by name: evaluation, checkpoints, rollbacks, and when to stop.
+
+How long scoring dev takes is estimated from samples of it (`DevCost`), until it has been scored.
+"""
 
 import math
 import threading
@@ -28,6 +31,9 @@ MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
 # Drawing the curves, showing the report, starting and ending the interpreter, in seconds.
 _EXIT_S = 1.0
+# Samples of dev: sentences of one, and how many, as the last ones would take the time of the last
+# steps; both at most.
+_SENTENCES, _SAMPLES = 256, 4
 
 Ending = Literal["epochs", "patience", "time"]
 
@@ -319,13 +325,6 @@ class Run:
             self.budget.dev_loss_s = cost.loss_s
             self._estimate_at_s = self.budget.left_s(self._closing_s()) / 2
             self.prepared.model.train()  # which scoring has ended
-
-
-# How long scoring dev takes: estimated from samples of it, until it has been scored.
-
-
-_SENTENCES = 256  # of a sample, at most
-_SAMPLES = 4  # at most, as the last ones would take the time of the last steps
 
 
 class DevCost:

@@ -103,7 +103,7 @@ class CorpusSize:
         sentences: their number, long ones cut into windows.
         tokens: their number.
         unit: what the task calls an example.
-        alike: share of a name's mentions in a document that have one label: `name_labels.py`.
+        alike: share of a name's mentions in a document with one label (`setup.alike_in_documents`).
         uncut: number of sentences before long ones are cut; 0 where none is.
         spans: their number; 0 where the labels are not those of spans alone.
         classes: that its texts have; 0 where they have none.

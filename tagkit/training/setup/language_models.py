@@ -1,8 +1,8 @@
 """Language models that a new model reads with: loaded, frozen or trained further.
 
-Frozen ones read each sentence once: their states are kept on disk. Those of models that are trained
-change with each step, so a batch has the units instead, and reading them is part of its forward
-pass.
+Frozen ones read each sentence once: their states are kept on disk (`StateCache`). Those of models
+that are trained change with each step, so a batch has the units instead, and reading them is part
+of its forward pass.
 """
 
 import hashlib
@@ -46,6 +46,13 @@ from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.wording import Message, Setting, reason
+
+VARIABLE = "TAGKIT_CACHE"
+_SENTENCES, _STATES = "sentences.txt", "states.f32"
+_NUMBER = np.dtype("<f4")
+# Sentences of a part: what has been read when a run is stopped is kept up to the last whole part.
+_PART_SENTENCES = 8192
+_AT_ONCE = 512  # sentences whose states are in memory together while a part is written
 
 _Numbers = npt.NDArray[np.int32]
 
@@ -319,24 +326,6 @@ def with_states(encoded: Examples, sentences: Sequence[Sentence], model: Model) 
 # that the numbers depend on. A part is written under a temporary name and then renamed; nothing in
 # it changes afterwards, and nothing is ever removed here. The folder may be removed while nothing
 # is trained; what is missing is computed again.
-
-
-VARIABLE = "TAGKIT_CACHE"
-_SENTENCES, _STATES = "sentences.txt", "states.f32"
-_NUMBER = np.dtype("<f4")
-# Sentences of a part: what has been read when a run is stopped is kept up to the last whole part.
-_PART = 8192
-_AT_ONCE = 512  # sentences whose states are in memory together while a part is written
-
-
-def cache_folder() -> Path:
-    """Where states are kept: as the environment says, or in the user's folder of caches."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tagkit"
-
-
 class StateCache:
     """What is known of one language model's states.
 
@@ -381,8 +370,8 @@ class StateCache:
         missing = [digest for digest in wanted if digest not in self._known]
         missing.sort(key=lambda digest: sum(map(len, wanted[digest].words)))
         try:
-            for begin in range(0, len(missing), _PART):
-                chosen = missing[begin : begin + _PART]
+            for begin in range(0, len(missing), _PART_SENTENCES):
+                chosen = missing[begin : begin + _PART_SENTENCES]
                 self._write([(digest, wanted[digest]) for digest in chosen], read)
         except DataError as error:
             error.add_line(
@@ -444,6 +433,14 @@ class StateCache:
                 except OSError as error:
                     raise DataError(f"{part}: cannot be written: {reason(error)}") from None
         self._take(part, {digest for digest, _ in sentences})
+
+
+def cache_folder() -> Path:
+    """Where states are kept: as the environment says, or in the user's folder of caches."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tagkit"
 
 
 def _digest_of_model(part: LanguagePart, device: torch.device) -> str:

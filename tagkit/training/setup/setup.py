@@ -1,4 +1,7 @@
-"""From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
+"""From a configuration to what the training loop needs: corpus, vocabulary, model, ids.
+
+`resolve` decides what follows from the corpus, `prepare` builds the rest from it.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -36,7 +39,6 @@ from tagkit.models.base.task import Task
 from tagkit.models.base.task_records import FitCorpus, Labels, TrainingData
 from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.transfer import (
-    Copied,
     copy_weights,
     extend_vocabulary,
     inherit_options,
@@ -62,6 +64,7 @@ from tagkit.wording import listed, plural, shown_name
 
 # Of a time limit, for what is fitted before the first step.
 _FIT_SHARE = 0.1
+_FEWEST_MENTIONS = 20  # of names; fewer say too little of whether their labels are alike
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,6 @@ class Prepared:
             many there are; None without vectors.
         by_size: what was chosen from the size of the corpus, in a sentence; empty if nothing was.
         started: what was copied from the model of `train.init_from`, in a sentence; empty without.
-        cut: number of training sentences longer than data.max_length, which are read in windows.
     """
 
     task: Task
@@ -100,7 +102,13 @@ class Prepared:
     vectors: tuple[int, int] | None
     by_size: str
     started: str
-    cut: int
+
+    @property
+    def cut(self) -> int:
+        """Number of training sentences longer than data.max_length, which are read in windows."""
+        longest = self.config.data.max_length
+        sentences = () if self.task.is_whole else self.corpus.train.sentences
+        return sum(len(sentence) > longest for sentence in sentences)
 
 
 @dataclass(frozen=True)
@@ -183,113 +191,6 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     )
 
 
-def prepare(
-    config: Config,
-    device: torch.device,
-    corpus: Corpus | None = None,
-    *,
-    fits: bool = True,
-    on_pass: Callable[[int], None] = lambda _: None,
-) -> Prepared:
-    """Read the vectors, and the corpora if none are given, and build the model.
-
-    Fresh weights are drawn from torch's random state.
-
-    Args:
-        config: of the run.
-        device: where to train.
-        corpus: the splits; None to read the files.
-        fits: whether to fit what is fitted before the first step; else `fit` does so later.
-        on_pass: as of `Listener.on_fit`.
-
-    Raises:
-        BundleError: the model of `train.init_from` cannot be read.
-        ConfigError: an option contradicts the sizes of that model, or the labels.
-        DataError: a corpus cannot be used, or `train.metric` does not fit it.
-        VectorsError: the vectors cannot be read.
-    """
-    resolved = resolve(config, corpus)
-    task, config, corpus, base = resolved.task, resolved.config, resolved.corpus, resolved.base
-    sentences, vectors = resolved.sentences, resolved.vectors
-    counts: Counter[str] = Counter()  # none of a task whose vocabulary is its own
-    own = task.vocabulary(config, sentences)
-    if own is None:
-        own, counts = learn_vocabulary(
-            config,
-            sentences,
-            task.labels(config, sentences),
-            vectors.words if vectors else (),
-            base.vocabulary if base else None,
-        )
-    vocabulary = extend_vocabulary(own, config, base) if base else own
-    reader = load_contextual(config, device)
-    if reader:
-        vocabulary = replace(vocabulary, contextual=reader.parts)
-    # Sorting a million words takes seconds.
-    words = predicted_words(counts) if config.train.lm_loss else ()
-    beside = {}
-    if config.train.lm_loss:
-        beside[LANGUAGE] = language_target(config, sentences, words)
-    weights = _weights(task, config, corpus.train)
-    encoded = task.encode(config, sentences, vocabulary, weights, beside)
-    model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
-    if reader:
-        read_corpus(reader, task, corpus, sentences)
-        model.contextual = reader
-        encoded = with_states(encoded, sentences, model)
-    covered = None
-    if vectors:
-        assert isinstance(encoded, Encoded)  # as of all tasks that read words with vectors
-        covered = _place_vectors(model, vocabulary, encoded, vectors)
-    started = ""
-    if base:
-        copied = copy_weights(model, base, vocabulary, config.train.init_from)
-        started = copied_text(copied, vocabulary, config.train.init_from)
-    if config.train.lm_loss:
-        add_language_loss(model, config, words)
-    if fits:
-        _fit(task, config, model, sentences, encoded, vocabulary, on_pass)
-    longest = config.data.max_length
-    return Prepared(
-        task=task,
-        config=config,
-        criterion=resolved.criterion,
-        corpus=corpus,
-        vocabulary=vocabulary,
-        model=model.to(device),
-        encoded=encoded,
-        unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
-        singletons=_singletons(vocabulary, counts),
-        device=device,
-        vectors=covered,
-        by_size=resolved.by_size,
-        started=started,
-        cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
-    )
-
-
-def fit(prepared: Prepared, on_pass: Callable[[int], None]) -> None:
-    """Fit what is fitted before the first step, if `prepare` has not done so; on a CPU."""
-    task, config, encoded = prepared.task, prepared.config, prepared.encoded
-    sentences = task.examples(config, prepared.corpus.train)
-    _fit(task, config, prepared.model, sentences, encoded, prepared.vocabulary, on_pass)
-
-
-def _fit(
-    task: Task,
-    config: Config,
-    model: Model,
-    sentences: Sequence[Sentence],
-    encoded: Examples,
-    vocabulary: Vocabulary,
-    on_pass: Callable[[int], None],
-) -> None:
-    # Without a limit of time nothing depends on the clock.
-    limit_s = 60 * config.train.max_minutes or math.inf
-    with chosen_threads():  # also where no run is around it
-        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s, on_pass))
-
-
 def chosen_criterion(task: Task, config: Config, corpus: Corpus) -> Criterion:
     """What ranks epochs, as `train.metric` says.
 
@@ -318,88 +219,12 @@ def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors 
     return config.model_copy(update={"embeddings": embeddings}), vectors
 
 
-def _unit_dropout(
-    config: Config, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
-) -> UnitDropout | None:
-    """What cuts the words of training anew; None where they stay as they are."""
-    dropout = config.data.bpe_dropout
-    # A text without labels is cut anew before each epoch, not in each batch (`ResegmentedText`).
-    if not dropout or not isinstance(encoded, Encoded):
-        return None
-    reads_chars = config.embeddings.char_cell != "none"
-    return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
-
-
-def _place_vectors(
-    model: Model, vocabulary: Vocabulary, encoded: Encoded, vectors: Vectors
-) -> tuple[int, int]:
-    """Put the vectors into the model's tables of words.
-
-    Returns:
-        How many distinct words, as they are written, have a vector, and how many words there are.
-    """
-    words, rows = encoded.indexed.distinct, encoded.encoded_words.vector_rows
-    # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
-    # Numbers are many words with one trained vector, which is not at zero where some have vectors.
-    found = (word for word, row in zip(words, rows.tolist(), strict=True) if row)
-    spelled = {word_key(word, vocabulary.lowercase, False) for word in found}
-    known = [word in spelled or vocabulary.vector_row(word) > 0 for word in vocabulary.words]
-    for member in model.members:
-        placed = torch.tensor([False] * RESERVED + known)
-        member.embed.words.place(torch.from_numpy(vectors.table), placed)
-    return int((rows > 0).sum()), len(rows)
-
-
-def _weights(task: Task, config: Config, train: Split) -> list[float] | None:
-    """The weight of each example: every window of a long sentence has that of the sentence."""
-    if train.weights is None:
-        return None
-    return [
-        weight
-        for sentence, weight in zip(train.sentences, train.weights, strict=True)
-        for _ in task.examples(config, replace(train, sentences=(sentence,)))
-    ]
-
-
-def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
-    """(word ids,) bool, True of words that occur once in the training corpus."""
-    once = [counts[word] == 1 for word in vocabulary.words]
-    return torch.tensor([False] * RESERVED + once)
-
-
-# What a model has of the one that it starts from, in words.
-
-
-def copied_text(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
-    """What a model has of its base model, in a sentence."""
-    kept = [head for head, fit in copied.heads.items() if fit]
-    fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
-    units = vocabulary.units if vocabulary.reads_units else None
-    unit = "word" if units is None else UNIT_KINDS[units.units.kind].name
-    more = len(vocabulary.words) - copied.words
-    fresh += [*copied.added, *([plural(more, unit)] if more else [])]
-    heads = f" and {_head(listed(kept))}" if kept else ""
-    left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
-    new = f"; new: {', '.join(fresh)}" if fresh else ""
-    return f"embeddings, encoder{heads} from {shown_name(name)}{new}{left}"
-
-
-def _head(titles: str) -> str:
-    """The heads of these titles; a language model has only one, without a title."""
-    return "head" if titles == "head" else f"head of {titles}"
-
-
-# Whether a training corpus gives a name one label within a document, as label consistency assumes.
-#
-# News does: Rome is a place throughout. Requests need not: Rome is where one journey begins and
-# another one ends, and there the mentions of a name should be decided one by one.
-
-
-_FEWEST = 20  # mentions; fewer say too little
-
-
 def alike_in_documents(sentences: Sequence[Sentence]) -> float:
     """The share of mentions that have the most frequent label of their name in their document.
+
+    Label consistency assumes that nearly all have. In news they do: Rome is a place throughout. In
+    requests they need not: Rome is where one journey begins and another one ends, and there the
+    mentions of a name should be decided one by one.
 
     Counted are the names that a marked document of several sentences has twice or more, at least
     once within a span.
@@ -424,13 +249,110 @@ def alike_in_documents(sentences: Sequence[Sentence]) -> float:
         if each.total() > 1 and {*each} != {OUTSIDE}:
             mentions += each.total()
             usual += max(each.values())
-    return usual / mentions if mentions >= _FEWEST else 0.0
+    return usual / mentions if mentions >= _FEWEST_MENTIONS else 0.0
 
 
-# The vocabulary of a training corpus: words, units, characters, affixes, labels, features.
+def prepare(
+    config: Config,
+    device: torch.device,
+    corpus: Corpus | None = None,
+    *,
+    fits: bool = True,
+    on_pass: Callable[[int], None] = lambda _: None,
+) -> Prepared:
+    """Read the vectors, and the corpora if none are given, and build the model.
+
+    Fresh weights are drawn from torch's random state.
+
+    Args:
+        config: of the run.
+        device: where to train.
+        corpus: the splits; None to read the files.
+        fits: whether to fit what is fitted before the first step; else `fit` does so later.
+        on_pass: as of `Listener.on_fit`.
+
+    Raises:
+        BundleError: the model of `train.init_from` cannot be read.
+        ConfigError: an option contradicts the sizes of that model, or the labels.
+        DataError: a corpus cannot be used, or `train.metric` does not fit it.
+        VectorsError: the vectors cannot be read.
+    """
+    resolved = resolve(config, corpus)
+    task, config, sentences = resolved.task, resolved.config, resolved.sentences
+    vocabulary, counts = _vocabulary(resolved)
+    reader = load_contextual(config, device)
+    if reader:
+        vocabulary = replace(vocabulary, contextual=reader.parts)
+    words = predicted_words(counts) if config.train.lm_loss else ()  # sorting takes seconds
+    encoded = _encode(resolved, vocabulary, words)
+    model = task.build(config, vocabulary, TrainingData(encoded, resolved.corpus.train.path))
+    if reader:
+        read_corpus(reader, task, resolved.corpus, sentences)
+        model.contextual = reader
+        encoded = with_states(encoded, sentences, model)
+    covered = _place_vectors(model, vocabulary, encoded, resolved.vectors)
+    started = _copy_base(model, vocabulary, resolved.base, config.train.init_from)
+    if config.train.lm_loss:
+        add_language_loss(model, config, words)
+    if fits:
+        _fit(task, config, model, sentences, encoded, vocabulary, on_pass)
+    return Prepared(
+        task=task,
+        config=config,
+        criterion=resolved.criterion,
+        corpus=resolved.corpus,
+        vocabulary=vocabulary,
+        model=model.to(device),
+        encoded=encoded,
+        unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
+        singletons=_singletons(vocabulary, counts),
+        device=device,
+        vectors=covered,
+        by_size=resolved.by_size,
+        started=started,
+    )
 
 
-def learn_vocabulary(
+def fit(prepared: Prepared, on_pass: Callable[[int], None]) -> None:
+    """Fit what is fitted before the first step, if `prepare` has not done so; on a CPU."""
+    task, config, encoded = prepared.task, prepared.config, prepared.encoded
+    sentences = task.examples(config, prepared.corpus.train)
+    _fit(task, config, prepared.model, sentences, encoded, prepared.vocabulary, on_pass)
+
+
+def _fit(
+    task: Task,
+    config: Config,
+    model: Model,
+    sentences: Sequence[Sentence],
+    encoded: Examples,
+    vocabulary: Vocabulary,
+    on_pass: Callable[[int], None],
+) -> None:
+    # Without a limit of time nothing depends on the clock.
+    limit_s = 60 * config.train.max_minutes or math.inf
+    with chosen_threads():  # also where no run is around it
+        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s, on_pass))
+
+
+def _vocabulary(resolved: Resolved) -> tuple[Vocabulary, Counter[str]]:
+    """All strings that have ids, and how often each word occurs in the training corpus."""
+    task, config, base = resolved.task, resolved.config, resolved.base
+    sentences, vectors = resolved.sentences, resolved.vectors
+    counts: Counter[str] = Counter()  # none of a task whose vocabulary is its own
+    own = task.vocabulary(config, sentences)
+    if own is None:
+        own, counts = _learn_vocabulary(
+            config,
+            sentences,
+            task.labels(config, sentences),
+            vectors.words if vectors else (),
+            base.vocabulary if base else None,
+        )
+    return extend_vocabulary(own, config, base) if base else own, counts
+
+
+def _learn_vocabulary(
     config: Config,
     sentences: Sequence[Sentence],
     labels: Labels,
@@ -512,3 +434,88 @@ def _counted(
         # is read as the unknown one in training.
         found = Counter({unit: max(2, found[unit]) for unit in units.known})
     return found, most_frequent(count_chars(found))
+
+
+def _encode(resolved: Resolved, vocabulary: Vocabulary, words: tuple[str, ...]) -> Examples:
+    """The training corpus as ids; `words` are those that train.lm_loss predicts."""
+    task, config, sentences = resolved.task, resolved.config, resolved.sentences
+    beside = {}
+    if config.train.lm_loss:
+        beside[LANGUAGE] = language_target(config, sentences, words)
+    weights = _weights(task, config, resolved.corpus.train)
+    return task.encode(config, sentences, vocabulary, weights, beside)
+
+
+def _weights(task: Task, config: Config, train: Split) -> list[float] | None:
+    """The weight of each example: every window of a long sentence has that of the sentence."""
+    if train.weights is None:
+        return None
+    return [
+        weight
+        for sentence, weight in zip(train.sentences, train.weights, strict=True)
+        for _ in task.examples(config, replace(train, sentences=(sentence,)))
+    ]
+
+
+def _place_vectors(
+    model: Model, vocabulary: Vocabulary, encoded: Examples, vectors: Vectors | None
+) -> tuple[int, int] | None:
+    """Put the vectors into the model's tables of words.
+
+    Returns:
+        How many distinct words, as they are written, have a vector, and how many words there are;
+        None without vectors.
+    """
+    if vectors is None:
+        return None
+    assert isinstance(encoded, Encoded)  # as of all tasks that read words with vectors
+    words, rows = encoded.indexed.distinct, encoded.encoded_words.vector_rows
+    # Vectors have forms of their own: "Haus" may have one, and "haus", as which it is learnt, none.
+    # Numbers are many words with one trained vector, which is not at zero where some have vectors.
+    found = (word for word, row in zip(words, rows.tolist(), strict=True) if row)
+    spelled = {word_key(word, vocabulary.lowercase, False) for word in found}
+    known = [word in spelled or vocabulary.vector_row(word) > 0 for word in vocabulary.words]
+    for member in model.members:
+        placed = torch.tensor([False] * RESERVED + known)
+        member.embed.words.place(torch.from_numpy(vectors.table), placed)
+    return int((rows > 0).sum()), len(rows)
+
+
+def _copy_base(model: Model, vocabulary: Vocabulary, base: Bundle | None, name: str) -> str:
+    """Copy the weights of the base model called `name`; what was copied, in a sentence."""
+    if base is None:
+        return ""
+    copied = copy_weights(model, base, vocabulary, name)
+    kept = [head for head, fit in copied.heads.items() if fit]
+    fresh = [_titled(head) for head, fit in copied.heads.items() if not fit]
+    units = vocabulary.units if vocabulary.reads_units else None
+    unit = "word" if units is None else UNIT_KINDS[units.units.kind].name
+    more = len(vocabulary.words) - copied.words
+    fresh += [*copied.added, *([plural(more, unit)] if more else [])]
+    heads = f" and {_titled(listed(kept))}" if kept else ""
+    left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
+    new = f"; new: {', '.join(fresh)}" if fresh else ""
+    return f"embeddings, encoder{heads} from {shown_name(name)}{new}{left}"
+
+
+def _titled(titles: str) -> str:
+    """The heads of these titles; a language model has only one, without a title."""
+    return "head" if titles == "head" else f"head of {titles}"
+
+
+def _unit_dropout(
+    config: Config, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+) -> UnitDropout | None:
+    """What cuts the words of training anew; None where they stay as they are."""
+    dropout = config.data.bpe_dropout
+    # A text without labels is cut anew before each epoch, not in each batch (`ResegmentedText`).
+    if not dropout or not isinstance(encoded, Encoded):
+        return None
+    reads_chars = config.embeddings.char_cell != "none"
+    return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
+
+
+def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
+    """(word ids,) bool, True of words that occur once in the training corpus."""
+    once = [counts[word] == 1 for word in vocabulary.words]
+    return torch.tensor([False] * RESERVED + once)

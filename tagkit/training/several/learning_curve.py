@@ -1,15 +1,16 @@
 """Trainings on growing parts of a corpus, and the learning curve that they make.
 
 Each seed draws its own parts of the training corpus, of which the smaller lie within the larger
-(`corpus.dataset.draw`): points scatter over seeds as they would over other corpora of their size.
-Dev is the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences.
-Files: see `curve_files`.
+(`dataset.draw`): points scatter over seeds as they would over other corpora of their size. Dev is
+the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences. The
+curve is written as learning-curve.json (see `curve_files`) and, with the points, the law and the
+forecasts, as the picture learning-curve.svg.
 """
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,12 @@ from tagkit.wording import (
 
 # Options that differ from one point to the next, or that no point depends on.
 _OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
+# Of the picture.
+_WIDTH, _HEIGHT = 600, 360  # pixels
+_MEASURED, _FORECAST = "#1f77b4", "#c25700"
+_STEPS = 60  # straight pieces of the law
+_RADIUS = 3.5  # pixels of a dot
+_SPACE = 0.05  # of an axis, free at both ends
 
 
 class CurveListener:
@@ -118,47 +125,90 @@ def learning_curve(
     refuse_unreadable(config, resume=resume)
     given = config.train
     config = with_options(config, {"data.test_file": "", "train.seeds": ()})
+    plan = _planned(config, sizes, resume=resume)
+    run_folder = RunFolder(folder, writes=True)
+    with run_folder.locked(listener.on_note):
+        before = _measured_before(run_folder, resume=resume, force=force)
+        counts = (
+            plan.counts
+            or (before and before.sizes)
+            or usual_counts(plan.total, plan.path, plan.unit)
+        )
+        seeds = _seeds(given, before)
+        fresh = MeasuredPoints(
+            {}, plan.measure, plan.unit, sizes=counts, seeds=tuple(sorted(seeds))
+        )
+        measured, config = _open(run_folder, before, fresh, config)
+        listener.on_start(counts, seeds, plan.measure, plan.unit)
+        points = [(count, seed) for count in counts for seed in seeds]
+        measured = _measure(run_folder, measured, points, config, plan.total, listener, stop)
+        curve = fit(plan.measure, measured.points, plan.unit)
+        write_measured(folder, measured, curve)
+        write_picture(folder / PICTURE, curve)
+    return curve
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a learning curve measures.
+
+    Attributes:
+        counts: its sizes; none where a curve that is resumed may have its own.
+        total: number of sentences of the training corpus.
+        path: of that.
+        unit: what a sentence is called.
+        measure: name of the score.
+    """
+
+    counts: tuple[int, ...]
+    total: int
+    path: str
+    unit: str
+    measure: str
+
+
+def _planned(config: Config, sizes: Sequence[Size] | None, *, resume: bool) -> _Plan:
+    """Read the corpus once, for the sizes and the names; each training reads its own."""
     task = task_of(config)
     corpus = task.read(config)
     resolved = task.resolve(config, corpus)
     unit = task.describe(resolved).unit
-    total = len(corpus.train.sentences)
-    path = corpus.train.path
-    counts: tuple[int, ...] = ()  # of a curve that is resumed, those that it has
+    total, path = len(corpus.train.sentences), corpus.train.path
+    counts: tuple[int, ...] = ()
     if sizes is not None:
         counts = counts_of(sizes, total, path, unit)
     elif not resume:
         counts = usual_counts(total, path, unit)
     # For a loss, whose law is another, the scores are those of the headline.
-    auto = resolved if resolved.train.metric != LOSS else with_options(
-        resolved, {"train.metric": AUTO}
-    )  # fmt: skip
-    measure = chosen_criterion(task, auto, corpus).name
-    del corpus  # each training reads its own
-    run_folder = RunFolder(folder, writes=True)
-    with run_folder.locked(listener.on_note):
-        before = _measured_before(run_folder, resume=resume, force=force)
-        counts = counts or (before and before.sizes) or usual_counts(total, path, unit)
-        seeds = _seeds(given, before)
-        fresh = MeasuredPoints({}, measure, unit, sizes=counts, seeds=tuple(sorted(seeds)))
-        measured, config = _open(run_folder, before, fresh, config)
-        listener.on_start(counts, seeds, measure, unit)
-        there = {(point.sentences, point.seed): point for point in measured.points}
-        for count, seed in ((count, seed) for count in counts for seed in seeds):
-            if (point := there.get((count, seed))) is None:
-                listener.on_training(count, seed)
-                one = _config_of(config, folder, count, seed, total)
-                run_folder.claim(f"{size_folder(count, seed)}/")
-                point = Point(count, seed, _score(one, listener, stop, total))
-                measured = replace(measured, points=(*measured.points, point))
-                # Before the run is removed: after a kill in between it is not repeated.
-                write_measured(folder, measured)
-                discard_run(folder / size_folder(count, seed), listener.on_note)
-            listener.on_point(point, was_there=(count, seed) in there)
-        curve = fit(measure, measured.points, unit)
-        write_measured(folder, measured, curve)
-        write_picture(folder / PICTURE, curve)
-    return curve
+    if resolved.train.metric == LOSS:
+        resolved = with_options(resolved, {"train.metric": AUTO})
+    return _Plan(counts, total, path, unit, chosen_criterion(task, resolved, corpus).name)
+
+
+def _measure(
+    run_folder: RunFolder,
+    measured: MeasuredPoints,
+    points: Iterable[tuple[int, int]],
+    config: Config,
+    total: int,
+    listener: CurveListener,
+    stop: threading.Event | None,
+) -> MeasuredPoints:
+    """Train for each point, a size and a seed, that is not there; all that there are then."""
+    folder = run_folder.path
+    there = {(point.sentences, point.seed): point for point in measured.points}
+    for count, seed in points:
+        if (point := there.get((count, seed))) is None:
+            listener.on_training(count, seed)
+            one = _config_of(config, folder, count, seed, total)
+            run_folder.claim(f"{size_folder(count, seed)}/")
+            point = Point(count, seed, _score(one, listener, stop, total))
+            measured = replace(measured, points=(*measured.points, point))
+            # Before the run is removed: after a kill in between it is not repeated.
+            write_measured(folder, measured)
+            discard_run(folder / size_folder(count, seed), listener.on_note)
+        listener.on_point(point, was_there=(count, seed) in there)
+    return measured
 
 
 class _TrainingListener(Listener):
@@ -312,16 +362,6 @@ def _score(
     return trained.criterion.of_report(trained.dev)
 
 
-# A learning curve as a picture, learning-curve.svg: points, the law, and the forecasts.
-
-
-_WIDTH, _HEIGHT = 600, 360  # pixels of the picture
-_MEASURED, _FORECAST = "#1f77b4", "#c25700"
-_STEPS = 60  # straight pieces of the law
-_RADIUS = 3.5  # pixels of a dot
-_SPACE = 0.05  # of an axis, free at both ends
-
-
 def write_picture(path: Path, curve: LearningCurve) -> None:
     """Write a picture of a learning curve.
 
@@ -332,14 +372,14 @@ def write_picture(path: Path, curve: LearningCurve) -> None:
     Raises:
         CheckpointError: it cannot be written.
     """
-    drawn = picture(_WIDTH, _HEIGHT, _parts(curve))
+    drawn = picture(_WIDTH, _HEIGHT, _drawn(curve))
     try:
         write_whole(path, encoded(drawn, first=True))
     except OSError as error:
         raise cannot_write(path, error) from None
 
 
-def _parts(curve: LearningCurve) -> Iterator[Child]:
+def _drawn(curve: LearningCurve) -> Iterator[Child]:
     units = plural_of(curve.unit)
     sizes = sorted({point.sentences for point in curve.points})
     ahead = [each.sentences for each in curve.forecasts]

@@ -19,7 +19,7 @@ from tagkit.nn.crf.partition import log_partition
 def way(request: pytest.FixtureRequest) -> Iterator[None]:
     """All paths are found in one of the two ways, however many."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tagkit.nn.crf.n_best._FEW", request.param)
+        patched.setattr("tagkit.nn.crf.n_best._ONE_BY_ONE", request.param)
         yield
 
 

@@ -78,7 +78,7 @@ def test_stretches_of_any_length_give_the_same_within_their_bound(
 ) -> None:
     chain = drawn(2, [TIME, 41, 1], TAGS, 0.2, 1.0)
     expected = value_and_gradients(log_partition, chain)
-    monkeypatch.setattr(module, "_BYTES", STEP * steps)
+    monkeypatch.setattr(module, "_CHUNK_BYTES", STEP * steps)
     monkeypatch.setattr(module, "_in_turn", None)
     with Largest() as largest:
         # 59 matrices are odd too, so they take two stretches.
@@ -91,7 +91,7 @@ def test_stretches_of_any_length_give_the_same_within_their_bound(
 def test_where_few_matrices_have_room_none_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = drawn(3, [TIME, 41, 1], TAGS, 0.2, 1.0)
     expected = value_and_gradients(log_partition, chain)
-    monkeypatch.setattr(module, "_BYTES", STEP * 7)
+    monkeypatch.setattr(module, "_CHUNK_BYTES", STEP * 7)
     monkeypatch.setattr(module, "_in_pairs", None)
     with Largest() as largest:
         found = value_and_gradients(tree_partition, chain)

@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from tagkit.config import load_config
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import span_tuples
-from tagkit.training.diagnosis.corpus_checks import (
-    CORPUS_CHECKS,
-    count_spans,
-    diagnose_corpus,
-    other_words,
-)
+from tagkit.training.diagnosis.corpus_checks import CORPUS_CHECKS, count_spans, diagnose_corpus
 from tagkit.training.events.finding import Finding
 from tagkit.training.setup.setup import prepare
 
@@ -393,7 +388,6 @@ def said_of_raw_text(folder: Path, words: str, *options: str) -> list[str]:
     small = ["encoder.hidden=4", "embeddings.word_dim=4", "head.feature_crf=0", *options]
     prepared = prepare(load_config(None, small, flags), torch.device("cpu"))
     found = [each for each in diagnose_corpus(prepared) if each.name == "other-words"]
-    assert [(each.sentence, each.remedy) for each in found] == [*other_words(prepared)]
     return [each.text for each in found]
 
 

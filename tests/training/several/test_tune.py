@@ -165,7 +165,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
             (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
         return SimpleNamespace(best=SimpleNamespace(score=score))
 
-    monkeypatch.setattr("tagkit.training.several.tune.train", run)
+    monkeypatch.setattr("tagkit.training.several.study.train", run)
     spaces = parse_spaces(["encoder.hidden=4..1000"])
     recorder = Recorder()
     tuned = tune(settings(tmp_path), spaces, trials=3, listener=recorder)
@@ -195,7 +195,7 @@ def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
             (Path(config.output.dir) / "best" / name).write_text(str(len(tried)))
         return SimpleNamespace(best=SimpleNamespace(score=encoder.hidden / 100))
 
-    monkeypatch.setattr("tagkit.training.several.tune.train", run)
+    monkeypatch.setattr("tagkit.training.several.study.train", run)
     spaces = parse_spaces(["encoder.hidden=4..9", "encoder.bidirectional=true,false"])
     recorder = Recorder()
     tuned = tune(settings(tmp_path), spaces, trials=11, listener=recorder)
@@ -222,7 +222,7 @@ def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
         tried.append(config)
         raise TrainingError("the loss is not finite")
 
-    monkeypatch.setattr("tagkit.training.several.tune.train", run)
+    monkeypatch.setattr("tagkit.training.several.study.train", run)
     spaces = parse_spaces(["train.optimizer=adam,sgd", "train.momentum=0.5,0.7"])
     with pytest.raises(TrainingError, match="no trial was completed"):
         tune(settings(tmp_path), spaces, trials=9)
@@ -258,7 +258,7 @@ def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
             (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
         return SimpleNamespace(best=SimpleNamespace(score=next(left)))
 
-    monkeypatch.setattr("tagkit.training.several.tune.train", run)
+    monkeypatch.setattr("tagkit.training.several.study.train", run)
     spaces, recorder = parse_spaces(["encoder.hidden=4..1000"]), Recorder()
     tuned = tune(settings(tmp_path, "train.metric=loss"), spaces, trials=6, listener=recorder)
     assert [trial.dev for trial in tuned.trials] == losses
@@ -458,7 +458,7 @@ def test_trials_that_cannot_be_trained_are_reported_and_skipped(
             raise TrainingError("too little memory")
         return train(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("tagkit.training.several.tune.train", fails_first)
+    monkeypatch.setattr("tagkit.training.several.study.train", fails_first)
     recorder = Recorder()
     tuned = tune(settings(tmp_path), SPACES, trials=3, listener=recorder)
     assert recorder.notes == ["trial 1: too little memory"]
@@ -536,7 +536,7 @@ def begun(
     ) -> None:
         found.append((config, spaces, trials))
 
-    monkeypatch.setattr("tagkit.training.several.tune.search_options", begin)
+    monkeypatch.setattr("tagkit.training.several.study.search_options", begin)
     return found
 
 
@@ -579,6 +579,11 @@ def test_an_option_that_has_no_effect_in_any_trial_is_refused(
     assert not begun
     tune(given, ["train.optimizer=sgd,adam"])
     assert begun
+
+
+def test_optuna_is_imported_by_a_search_alone() -> None:
+    program = "import sys, tagkit; tagkit.tune; sys.exit('optuna' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(

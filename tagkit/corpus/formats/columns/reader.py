@@ -13,6 +13,9 @@ as many columns as the file (hashtags of tweets), else a comment when it stands 
 and where a line such as "# id 17" stands right before the first token, all that begin with # and a
 blank before a sentence are comments. A line whose token is -DOCSTART- is no token wherever it
 stands.
+
+Nearly every block holds lines that are plain tokens alone, and is split at once. The lines of the
+other ones are looked at one by one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,88 +42,12 @@ from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
 from tagkit.wording import Message, Setting, listed, plural, quoted
 
-# Blocks of lines that are all plain tokens, split at once: what nearly every block is.
-
-
+_OTHER_KEYS = 100  # number of keys that are kept for a message, roughly
+_MAX_TAGS = 10_000  # tags that are kept, of a column that may hold lemmas
 # Places of a block's tokens among its lines, and the cells of the columns that are wanted.
-Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
-
+_Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 # What the fast way for CoNLL-U cannot read: empty cells, blanks at the edges of cells or lines.
 _ODD_IN_CONLLU = ("\r", "\t\t", " \t", "\t ", "\n ", "\n\t", " \n", "\t\n", DOCSTART)
-
-
-def regular_columns(lines: Sequence[str], layout: Layout, wanted: Iterable[int]) -> Table | None:
-    """The tokens of a block whose lines are all plain tokens; None where each needs a look.
-
-    No line is looked at by itself. The whole block is split at every separator, with line ends as
-    cells of their own; it is regular exactly where each line end stands in its place and no cell is
-    empty. That takes a fraction of the time of splitting line by line, as it runs in C.
-    """
-    if layout.comments and may_be_comment(lines[0]):
-        return None
-    count = _filled(lines)
-    separator, foreign = ("\t", " ") if layout.tabs else (" ", "\t")
-    # a b and c d -> "a b \n c d" -> a, b, \n, c, d: with two columns each third cell is a line end.
-    end = f"{separator}\n"
-    text = f"{end}{separator}".join(lines[:count])
-    if "\r" in text:  # a file from Windows; a \r that is left is inside a line
-        text = text.removesuffix("\r").replace(f"\r{end}", end)
-    # An empty cell has a separator or an edge on both sides. Looking for these in the text takes a
-    # fraction of the time of comparing all cells.
-    if foreign in text or "\r" in text or 2 * separator in text or _has_edge(text, separator):
-        return None
-    cells = text.split(separator)
-    step = layout.width + 1
-    if len(cells) != count * step - 1 or cells[layout.width :: step].count("\n") != count - 1:
-        return None
-    if DOCSTART in text and DOCSTART in cells[layout.token :: step]:
-        return None
-    return range(count), {column: tuple(cells[column::step]) for column in wanted}
-
-
-def _has_edge(text: str, separator: str) -> bool:
-    """Whether a block is empty, or begins or ends with an empty cell."""
-    return not text or text[0] == separator or text[-1] == separator
-
-
-def regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int]) -> Table | None:
-    """The tokens of a block of CoNLL-U whose lines hold nothing odd; None where each needs a look.
-
-    Ten columns a line are many, and few of them are wanted: lines are split no further than these.
-    """
-    start, end = 0, _filled(lines)
-    while start < end and lines[start].startswith("#"):  # sent_id, text and the like
-        start += 1
-    body = lines[start:end]
-    text = "\n".join(["", *body, ""])
-    # Empty cells, blanks at the edges of cells and lines: rare enough to be left to the slow way.
-    if any(odd in text for odd in _ODD_IN_CONLLU):
-        return None
-    # Lines of one width; a list comparison, as all() with a generator is slower than splitting.
-    if [line.count("\t") for line in body] != [layout.width - 1] * len(body):
-        return None
-    last = max(wanted) + 1
-    found = [line.split("\t", last) for line in body]
-    rows: Sequence[int] = range(start, end)
-    ids = [cells[0] for cells in found]
-    joined = "".join(ids)  # one look at all IDs in place of one at each
-    if not (joined.isdecimal() and joined.isascii() and max(map(len, ids)) < 10):
-        # Ranges and empty nodes, or what is no ID.
-        if not all(is_conllu_id(cells[0]) for cells in found):
-            return None
-        rows = tuple(
-            place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()
-        )
-        found = [cells for cells in found if cells[0].isdecimal()]
-    return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
-
-
-def _filled(lines: Sequence[str]) -> int:
-    """Number of lines up to the last that is not blank."""
-    end = len(lines)
-    while end and not lines[end - 1].strip(BLANK):
-        end -= 1
-    return end
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +85,6 @@ class LineBlock:
 _set_lines, _set_rows, _set_sentence, _set_first_line = (
     getattr(LineBlock, each.name).__set__ for each in fields(LineBlock)
 )
-
-
-_OTHER_KEYS = 100  # number of keys that are kept for a message, roughly
-_MAX_TAGS = 10_000  # tags that are kept, of a column that may hold lemmas
 
 
 class ColumnReader:
@@ -311,7 +234,7 @@ class ColumnReader:
         layout = self.layout
         if layout is None:
             return LineBlock(lines, (), None, first)
-        regular = regular_conllu if layout.conllu else regular_columns
+        regular = _regular_conllu if layout.conllu else _regular_columns
         table = regular(lines, layout, self._wanted)
         if (layout.conllu or table is None) and begins_document(lines, layout):
             self._document = new_document()
@@ -344,7 +267,7 @@ class ColumnReader:
             self._tags.clear()
         return tuple(map(self._tags.__getitem__, tags))
 
-    def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> Table:
+    def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> _Table:
         found = list(self._tokens(lines, first, layout))
         columns = dict(enumerate(zip(*(cells for _, cells in found), strict=True)))
         return tuple(place for place, _ in found), columns
@@ -390,6 +313,80 @@ class _OneStringEach(dict[str, str]):
     def __missing__(self, string: str) -> str:
         """The first of its kind."""
         return self.setdefault(string, string)
+
+
+def _regular_columns(lines: Sequence[str], layout: Layout, wanted: Iterable[int]) -> _Table | None:
+    """The tokens of a block whose lines are all plain tokens; None where each needs a look.
+
+    No line is looked at by itself. The whole block is split at every separator, with line ends as
+    cells of their own; it is regular exactly where each line end stands in its place and no cell is
+    empty. That takes a fraction of the time of splitting line by line, as it runs in C.
+    """
+    if layout.comments and may_be_comment(lines[0]):
+        return None
+    count = _filled(lines)
+    separator, foreign = ("\t", " ") if layout.tabs else (" ", "\t")
+    # a b and c d -> "a b \n c d" -> a, b, \n, c, d: with two columns each third cell is a line end.
+    end = f"{separator}\n"
+    text = f"{end}{separator}".join(lines[:count])
+    if "\r" in text:  # a file from Windows; a \r that is left is inside a line
+        text = text.removesuffix("\r").replace(f"\r{end}", end)
+    # An empty cell has a separator or an edge on both sides. Looking for these in the text takes a
+    # fraction of the time of comparing all cells.
+    if foreign in text or "\r" in text or 2 * separator in text or _has_edge(text, separator):
+        return None
+    cells = text.split(separator)
+    step = layout.width + 1
+    if len(cells) != count * step - 1 or cells[layout.width :: step].count("\n") != count - 1:
+        return None
+    if DOCSTART in text and DOCSTART in cells[layout.token :: step]:
+        return None
+    return range(count), {column: tuple(cells[column::step]) for column in wanted}
+
+
+def _has_edge(text: str, separator: str) -> bool:
+    """Whether a block is empty, or begins or ends with an empty cell."""
+    return not text or text[0] == separator or text[-1] == separator
+
+
+def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int]) -> _Table | None:
+    """The tokens of a block of CoNLL-U whose lines hold nothing odd; None where each needs a look.
+
+    Ten columns a line are many, and few of them are wanted: lines are split no further than these.
+    """
+    start, end = 0, _filled(lines)
+    while start < end and lines[start].startswith("#"):  # sent_id, text and the like
+        start += 1
+    body = lines[start:end]
+    text = "\n".join(["", *body, ""])
+    # Empty cells, blanks at the edges of cells and lines: rare enough to be left to the slow way.
+    if any(odd in text for odd in _ODD_IN_CONLLU):
+        return None
+    # Lines of one width; a list comparison, as all() with a generator is slower than splitting.
+    if [line.count("\t") for line in body] != [layout.width - 1] * len(body):
+        return None
+    last = max(wanted) + 1
+    found = [line.split("\t", last) for line in body]
+    rows: Sequence[int] = range(start, end)
+    ids = [cells[0] for cells in found]
+    joined = "".join(ids)  # one look at all IDs in place of one at each
+    if not (joined.isdecimal() and joined.isascii() and max(map(len, ids)) < 10):
+        # Ranges and empty nodes, or what is no ID.
+        if not all(is_conllu_id(cells[0]) for cells in found):
+            return None
+        rows = tuple(
+            place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()
+        )
+        found = [cells for cells in found if cells[0].isdecimal()]
+    return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
+
+
+def _filled(lines: Sequence[str]) -> int:
+    """Number of lines up to the last that is not blank."""
+    end = len(lines)
+    while end and not lines[end - 1].strip(BLANK):
+        end -= 1
+    return end
 
 
 def _problem(

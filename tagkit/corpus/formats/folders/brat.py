@@ -2,8 +2,8 @@ r"""brat standoff: a text in NAME.txt and, in NAME.ann, `T1<TAB>LABEL 16 20<TAB>
 
 The format is described on brat's page "Standoff format" (brat.nlplab.org/standoff.html). Offsets
 count code points of the text as it is in its file: \r\n is two of them; a byte order mark is none,
-as it is no part of the text. Files that count otherwise are recognised by the texts that .ann
-repeats, and converted (`brat_marks`).
+as it is no part of the text. Tools count in several ways: one that _fits every line of a file, as
+the copies of the spans' texts in .ann show, is that of the file, and its offsets are converted.
 
 Where labels are wanted, a text needs its .ann. Where they are not, as in prediction, texts alone
 are read, and no .ann is opened.
@@ -25,116 +25,6 @@ from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
 from tagkit.wording import Message, Setting, listed, plural, quoted, reason, shown_name
 
-# Annotation lines of brat: their parts, and how their offsets count.
-#
-# Tools count in several ways. One that fits every line of a file, as the copies of the spans' texts
-# show, is that of the file.
-
-
-Place = Callable[[int], int | None]  # an offset -> a place in the text; None where there is none
-
-
-@dataclass(frozen=True, slots=True)
-class BratMark:
-    """A T line ("text-bound annotation"): a label, stretches of the text, and a copy of these.
-
-    Attributes:
-        line: its number, from 1.
-        name: T1, T2 and so on.
-        label: of the span.
-        pieces: start and end of each stretch; several where the annotation is discontinuous.
-        repeated: the text at these places; may be empty, as some tools leave it out.
-    """
-
-    line: int
-    name: str
-    label: str
-    pieces: tuple[tuple[int, int], ...]
-    repeated: str
-
-
-def mark_of(line: str, number: int) -> BratMark:
-    """A T line.
-
-    Raises:
-        ValueError: it is none.
-    """
-    name, middle, *repeated = line.split("\t", 2)  # the copy may hold tabs itself
-    label, _, offsets = middle.partition(" ")
-    pieces = tuple(_pair(pair) for pair in offsets.split(";"))  # "0 5;16 23" is discontinuous
-    ordered = all(a[1] <= b[0] for a, b in pairwise(pieces))
-    if not name.startswith("T") or not label or not ordered:
-        raise ValueError
-    return BratMark(number, name, label, pieces, repeated[0] if repeated else "")
-
-
-def _pair(text: str) -> tuple[int, int]:
-    first, second = text.split()
-    # isdecimal, as int() also takes signs and underscores.
-    if not (first.isdecimal() and second.isdecimal() and int(first) < int(second)):
-        raise ValueError
-    return int(first), int(second)
-
-
-def counting(text: str, has_mark: bool, marks: Sequence[BratMark]) -> Place:
-    """How a file's offsets become places in its text: the first way that fits every mark.
-
-    A way of counting is that of a whole file, so one that fits some marks alone is no evidence.
-
-    Args:
-        text: of the file, line ends as they are, without a byte order mark.
-        has_mark: whether the file begins with one.
-        marks: all of its annotations.
-    """
-    ways = list(_ways(text, has_mark))
-    return next((way for way in ways if all(fits(text, mark, way) for mark in marks)), ways[0])
-
-
-def _ways(text: str, has_mark: bool) -> Iterator[Place]:
-    numbers = [[*range(len(text) + 1)]]
-    if "\r\n" in text:
-        # Tools that read in text mode count \r\n as one. Its place is that of the \r: a span that
-        # ends with a line then does not take the \r in.
-        starts = [at for at in numbers[0] if text[max(at - 1, 0) : at + 1] != "\r\n"]
-        numbers.append(starts)
-    if any(char > "\uffff" for char in text):
-        # Tools in JavaScript count units of UTF-16, of which such a character has two. What begins
-        # within one has no place.
-        units: list[int] = []
-        for at, char in enumerate(text):
-            units += [at, -1] if char > "\uffff" else [at]
-        numbers.append([*units, len(text)])
-    for places in numbers:
-        yield _way(places, 0)
-        if has_mark:  # some count the byte order mark too
-            yield _way(places, 1)
-
-
-def _way(places: Sequence[int], begin: int) -> Place:
-    """The places of offsets from `begin` on; -1 for an offset that has none."""
-
-    def place(at: int) -> int | None:
-        inside = 0 <= at - begin < len(places) and places[at - begin] >= 0
-        return places[at - begin] if inside else None
-
-    return place
-
-
-def fits(text: str, mark: BratMark, place: Place) -> bool:
-    """Whether the text at a mark's places is the one that it repeats, apart from line ends.
-
-    White space is normalised: brat writes a blank for a line end inside a span, and between the
-    stretches of a discontinuous one.
-    """
-    found = []
-    for start, end in mark.pieces:
-        begin, behind = place(start), place(end)
-        if begin is None or behind is None:
-            return False
-        found.append(text[begin:behind])
-    return not mark.repeated or " ".join(mark.repeated.split()) == " ".join(" ".join(found).split())
-
-
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
 _LONGEST_NAME = 200  # bytes
@@ -144,6 +34,8 @@ _OTHER = {
     "R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations",
     "#": "notes", "*": "equivalences",
 }  # fmt: skip
+
+Place = Callable[[int], int | None]  # an offset -> a place in the text; None where there is none
 
 
 def annotated_files(path: Path) -> list[Path]:
@@ -321,6 +213,48 @@ def _document(file: Path, reading: ReaderOptions, others: Counter[str]) -> Docum
     )
 
 
+@dataclass(frozen=True, slots=True)
+class BratMark:
+    """A T line ("text-bound annotation"): a label, stretches of the text, and a copy of these.
+
+    Attributes:
+        line: its number, from 1.
+        name: T1, T2 and so on.
+        label: of the span.
+        pieces: start and end of each stretch; several where the annotation is discontinuous.
+        repeated: the text at these places; may be empty, as some tools leave it out.
+    """
+
+    line: int
+    name: str
+    label: str
+    pieces: tuple[tuple[int, int], ...]
+    repeated: str
+
+
+def mark_of(line: str, number: int) -> BratMark:
+    """A T line.
+
+    Raises:
+        ValueError: it is none.
+    """
+    name, middle, *repeated = line.split("\t", 2)  # the copy may hold tabs itself
+    label, _, offsets = middle.partition(" ")
+    pieces = tuple(_stretch(pair) for pair in offsets.split(";"))  # "0 5;16 23" is discontinuous
+    ordered = all(a[1] <= b[0] for a, b in pairwise(pieces))
+    if not name.startswith("T") or not label or not ordered:
+        raise ValueError
+    return BratMark(number, name, label, pieces, repeated[0] if repeated else "")
+
+
+def _stretch(text: str) -> tuple[int, int]:
+    first, second = text.split()
+    # isdecimal, as int() also takes signs and underscores.
+    if not (first.isdecimal() and second.isdecimal() and int(first) < int(second)):
+        raise ValueError
+    return int(first), int(second)
+
+
 def _marks(file: Path, reading: ReaderOptions, others: Counter[str]) -> Iterator[BratMark]:
     for number, line in source_of(str(file), reading.data, reading.digests).numbered():
         if not line.strip():
@@ -355,7 +289,7 @@ def _span(
             f"found {shown}"
         )  # fmt: skip
         return None
-    if not fits(text, mark, place):
+    if not _fits(text, mark, place):
         reading.refuse(
             source, mark.line, f"{shown}: expected {quoted(mark.repeated)} there, found "
             f"{quoted(text[start:end])}"
@@ -374,6 +308,65 @@ def _span(
         if how != "expand":
             return None
     return TextSpan(text[start:end], start, end, mark.label)
+
+
+def counting(text: str, has_mark: bool, marks: Sequence[BratMark]) -> Place:
+    """How a file's offsets become places in its text: the first way that _fits every mark.
+
+    A way of counting is that of a whole file, so one that _fits some marks alone is no evidence.
+
+    Args:
+        text: of the file, line ends as they are, without a byte order mark.
+        has_mark: whether the file begins with one.
+        marks: all of its annotations.
+    """
+    ways = list(_ways(text, has_mark))
+    return next((way for way in ways if all(_fits(text, mark, way) for mark in marks)), ways[0])
+
+
+def _ways(text: str, has_mark: bool) -> Iterator[Place]:
+    numbers = [[*range(len(text) + 1)]]
+    if "\r\n" in text:
+        # Tools that read in text mode count \r\n as one. Its place is that of the \r: a span that
+        # ends with a line then does not take the \r in.
+        starts = [at for at in numbers[0] if text[max(at - 1, 0) : at + 1] != "\r\n"]
+        numbers.append(starts)
+    if any(char > "\uffff" for char in text):
+        # Tools in JavaScript count units of UTF-16, of which such a character has two. What begins
+        # within one has no place.
+        units: list[int] = []
+        for at, char in enumerate(text):
+            units += [at, -1] if char > "\uffff" else [at]
+        numbers.append([*units, len(text)])
+    for places in numbers:
+        yield _way(places, 0)
+        if has_mark:  # some count the byte order mark too
+            yield _way(places, 1)
+
+
+def _way(places: Sequence[int], begin: int) -> Place:
+    """The places of offsets from `begin` on; -1 for an offset that has none."""
+
+    def place(at: int) -> int | None:
+        inside = 0 <= at - begin < len(places) and places[at - begin] >= 0
+        return places[at - begin] if inside else None
+
+    return place
+
+
+def _fits(text: str, mark: BratMark, place: Place) -> bool:
+    """Whether the text at a mark's places is the one that it repeats, apart from line ends.
+
+    White space is normalised: brat writes a blank for a line end inside a span, and between the
+    stretches of a discontinuous one.
+    """
+    found = []
+    for start, end in mark.pieces:
+        begin, behind = place(start), place(end)
+        if begin is None or behind is None:
+            return False
+        found.append(text[begin:behind])
+    return not mark.repeated or " ".join(mark.repeated.split()) == " ".join(" ".join(found).split())
 
 
 def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:

@@ -15,6 +15,10 @@
 | `{"text": "...", "tokens": [{"text", "start", "end", "tag"}]}`, of `tagkit predict` | a sentence |
 
 The records of a file may also be the elements of one list.
+
+Offsets count code points, as in Python. A tool written in JavaScript counts units of UTF-16, of
+which an emoji has two, so that spans behind one are a place too far to the right. Most tools write
+a copy of each span's text beside its place: where the two differ, the record is refused.
 """
 
 import json
@@ -60,6 +64,14 @@ _OF_LABEL_STUDIO = {"data", "annotations"}
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
 _COMPLETE = ReaderOptions(DataConfig(), all_features=True, with_text=True)
+# Prodigy, spaCy and Label Studio say start and end, doccano start_offset and end_offset. Label
+# Studio has a list of labels.
+_START = ("start", "start_offset")
+_END = ("end", "end_offset")
+# What a record of tagkit has of them. Probabilities are read where they are wanted, and are no part
+# of a corpus.
+_OF_SPANS = frozenset((*_START, *_END, "text", "label", "labels"))
+_OF_TOKENS = frozenset(("text", "start", "end", "tag", "tags"))
 
 
 class _BadRecord(Exception):
@@ -330,23 +342,6 @@ def _cats(cats: dict[str, Any]) -> tuple[str, ...]:
 
 def _place(span: TextSpan) -> tuple[int, int]:
     return span.start, span.end
-
-
-# Spans and tokens of a JSON record, in the shapes in which annotation tools write them.
-#
-# Offsets count code points, as in Python. A tool written in JavaScript counts units of UTF-16, of
-# which an emoji has two, so that spans behind one are a place too far to the right. Most tools
-# write a copy of each span's text beside its place: where the two differ, the record is refused.
-
-
-# Prodigy, spaCy and Label Studio say start and end, doccano start_offset and end_offset. Label
-# Studio has a list of labels.
-_START = ("start", "start_offset")
-_END = ("end", "end_offset")
-# What a record of tagkit has of them. Probabilities are read where they are wanted, and are no part
-# of a corpus.
-_OF_SPANS = frozenset((*_START, *_END, "text", "label", "labels"))
-_OF_TOKENS = frozenset(("text", "start", "end", "tag", "tags"))
 
 
 def span_of(text: str, span: Any, *, with_probability: bool = False) -> TextSpan:
