@@ -4,7 +4,7 @@ inputs      `inputs.as_text`: texts -> sentences with offsets
 sentences   `sentence_predictor`: sentences -> predictions, in batches
 outputs     `inputs.as_tagged`: predictions -> tokens and spans with offsets
 
-Inputs without an end are cut into windows (`windows_of`), each of which is predicted as a whole.
+Inputs without an end are cut into chunks (`chunks_of`), each of which is predicted as a whole.
 """
 
 import math
@@ -210,7 +210,7 @@ class Predictor(SentencePredictor):
             threshold: as for `predict`.
             min_confidence: as for `predict`.
             on_long: as for `predict`.
-            on_removed: as for `predict`, of each window.
+            on_removed: as for `predict`, of each chunk.
             window_words: number of words, roughly, that are read before they are predicted
                 together. With 1 each input is answered before the next is taken, which is slow. A
                 `Sentence` of a document waits for the others of it if the model reads documents, or
@@ -234,7 +234,7 @@ class Predictor(SentencePredictor):
             "on_long": on_long,
             "on_removed": on_removed,
         }
-        windows = windows_of(
+        chunks = chunks_of(
             several,
             window_words,
             self._batches.check_features,
@@ -242,7 +242,7 @@ class Predictor(SentencePredictor):
             max_length=max_length,
             marked_only=self.config.marked_documents_only,
         )
-        return (answer for window in windows for answer in self.predict(window, **options))
+        return (answer for chunk in chunks for answer in self.predict(chunk, **options))
 
     # As for `predict`: one str is one text.
     @overload
@@ -404,7 +404,7 @@ def _joined(text: Text, chosen: Sequence[Alternative], probability: float) -> Al
     )
 
 
-def windows_of(
+def chunks_of(
     inputs: Iterable[Any],
     words: int,
     check: Callable[[Sentence], None],
@@ -413,17 +413,17 @@ def windows_of(
     max_length: int | None = None,
     marked_only: bool = False,
 ) -> Iterator[list[Input]]:
-    """Cut inputs into windows of about `words` words, each of at least one input.
+    """Cut inputs into chunks of about `words` words, each of at least one input.
 
-    If the next input cannot be taken or read, the window before it is complete without it, and the
+    If the next input cannot be taken or read, the chunk before it is complete without it, and the
     error follows.
 
     Args:
         inputs: anything; what is no input is refused.
-        words: number of words that end a window.
+        words: number of words that end a chunk.
         check: raises a DataError for a sentence that the model cannot read.
         document_words: maximum number of words of a document that are predicted together, which no
-            window cuts; 0 if each sentence is by itself.
+            chunk cuts; 0 if each sentence is by itself.
         max_length: as for `DocumentParts`.
         marked_only: as for `DocumentParts`.
     """
@@ -432,7 +432,7 @@ def windows_of(
         if document_words
         else None
     )
-    window: list[Input] = []
+    chunk: list[Input] = []
     count, failure = 0, None
     iterator = iter(inputs)
     while failure is None:
@@ -447,15 +447,15 @@ def windows_of(
         if parts is not None and not isinstance(item, Sentence):
             parts.end()
         elif parts is not None and parts.begins(item) and count >= words:
-            yield window
-            window, count = [], 0
-        window.append(item)
+            yield chunk
+            chunk, count = [], 0
+        chunk.append(item)
         count += size
         if count >= words and (parts is None or not parts.may_continue):
-            yield window
-            window, count = [], 0
-    if window:
-        yield window
+            yield chunk
+            chunk, count = [], 0
+    if chunk:
+        yield chunk
     if failure is not None:
         raise failure
 

@@ -1,4 +1,4 @@
-"""One window of input -> its lines of output; windows are independent of each other."""
+"""One chunk of input -> its lines of output; chunks are independent of each other."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from tagkit.inference.predict.arguments import READS_WHOLE
 from tagkit.inference.predict.min_confidence import Removed
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.stream.chunks import Blocks, Lines, Output, Records, Refused, Window
+from tagkit.inference.stream.chunks import Blocks, Chunk, Lines, Output, Records, Refused
 from tagkit.inference.write.answers import class_cells, require_written, to_items
 from tagkit.inference.write.conllu_lines import column_values
 from tagkit.inference.write.render import answer_lines
@@ -83,7 +83,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     Raises:
         DataError: the options need labels that the model does not predict.
     """
-    # Before the first window, so that a wrong option does not show after an hour of reading.
+    # Before the first chunk, so that a wrong option does not show after an hour of reading.
     gives = predictor.task.gives
     if not gives.classes and (options.top or options.threshold is not None):
         top, threshold = Setting("top"), Setting("threshold")
@@ -138,10 +138,10 @@ def _require_room_for_sets(output_format: str) -> None:
 
 
 class Annotator:
-    """Predicts and renders windows of input with one model."""
+    """Predicts and renders chunks of input with one model."""
 
     def __init__(self, predictor: Predictor, options: AnswerOptions) -> None:
-        """`options` apply to all windows."""
+        """`options` apply to all chunks."""
         self.predictor = predictor
         self.options = options
         self.style = style_of(predictor, options)
@@ -154,8 +154,8 @@ class Annotator:
         """The format to read inputs in, where `given` is asked for."""
         return given
 
-    def annotate(self, window: Window) -> Output:
-        """The output for a window.
+    def annotate(self, chunk: Chunk) -> Output:
+        """The output for a chunk.
 
         Raises:
             DataError: the model cannot read it.
@@ -164,34 +164,34 @@ class Annotator:
         self._longest = self._tokens = 0
         self._removed = Removed()
         self._ready, self._refused = [], []
-        for part in self._parts(window):  # one at a time: a refusal counts those before it
+        for part in self._parts(chunk):  # one at a time: a refusal counts those before it
             self._ready.append(part)
         text, items = "", tuple[Item | TaggedText, ...]()
         if self.style.row is not None:
             items = tuple(self._ready)
         else:
             text = "".join(f"{line}\n" for line in self._ready)
-            if isinstance(window, Blocks) and not window.ends_last_line and self._fills(window):
+            if isinstance(chunk, Blocks) and not chunk.ends_last_line and self._fills(chunk):
                 text = text.removesuffix("\n")
         refused = tuple(self._refused)
         removed = self._removed.counts
-        return Output(window.file, text, items, self._longest, self._tokens, refused, removed)
+        return Output(chunk.file, text, items, self._longest, self._tokens, refused, removed)
 
-    def _parts(self, window: Window) -> Iterator[Any]:
+    def _parts(self, chunk: Chunk) -> Iterator[Any]:
         """The records of a format that is written from records; of any other the lines."""
         style = self.style
         if style.row is not None:
-            for answer, origin in self._answers(window):
+            for answer, origin in self._answers(chunk):
                 if answer is not None:
                     yield from self._whole(self._items(answer, style.row, origin))
             return
         if style.format == AUTO:
-            style = replace(style, format=CONLLU if self._fills(window) else COLUMNS)
-        if isinstance(window, Blocks) and style.gives.tags:
-            if style.format == COLUMNS or self._fills(window):
-                yield from self._blocks(window, style)
+            style = replace(style, format=CONLLU if self._fills(chunk) else COLUMNS)
+        if isinstance(chunk, Blocks) and style.gives.tags:
+            if style.format == COLUMNS or self._fills(chunk):
+                yield from self._blocks(chunk, style)
                 return
-        for answer, origin in self._answers(window):
+        for answer, origin in self._answers(chunk):
             if answer is None:  # so that line n of the output belongs to line n of the input
                 yield ""
             else:
@@ -214,65 +214,65 @@ class Annotator:
             self._refused.append(Refused(error, len(self._ready)))
             return ()
 
-    def _fills(self, window: Window) -> bool:
+    def _fills(self, chunk: Chunk) -> bool:
         """Whether the lines of CoNLL-U come back with their column filled."""
-        is_conllu = isinstance(window, Blocks) and window.layout and window.layout.conllu
+        is_conllu = isinstance(chunk, Blocks) and chunk.layout and chunk.layout.conllu
         style = self.style
         return bool(is_conllu) and style.gives.tags and style.format in (AUTO, CONLLU)
 
-    def _answers(self, window: Window) -> Iterator[tuple[TaggedText | None, Origin]]:
+    def _answers(self, chunk: Chunk) -> Iterator[tuple[TaggedText | None, Origin]]:
         """The prediction for each text with its origin; None for a blank line."""
-        match window:
+        match chunk:
             case Lines():
                 # Blank lines as well: a text without sentences costs nothing, and the lists stay
                 # parallel.
-                texts = [line.text for line in window.lines]
-                for line, answer in zip(window.lines, self._predict(texts), strict=True):
-                    origin = Origin(window.file, line.number, line.offset)
+                texts = [line.text for line in chunk.lines]
+                for line, answer in zip(chunk.lines, self._predict(texts), strict=True):
+                    origin = Origin(chunk.file, line.number, line.offset)
                     yield answer if line.text.strip() else None, origin
                 return
             case Records():
-                items: Sequence[Item] = window.items
+                items: Sequence[Item] = chunk.items
             case Blocks():
-                items = _sentences(window)
+                items = _sentences(chunk)
         for item, answer in zip(items, self._predict(items), strict=True):
-            yield answer, origin_of(item, window.file)
+            yield answer, origin_of(item, chunk.file)
 
-    def _blocks(self, window: Blocks, style: Style) -> Iterator[str]:
+    def _blocks(self, chunk: Blocks, style: Style) -> Iterator[str]:
         """The lines of a column file with the predicted tags."""
-        sentences = [block.sentence for block in window.blocks if block.sentence]
+        sentences = [block.sentence for block in chunk.blocks if block.sentence]
         # `annotate`, not `predict`: columns need no offsets of tokens, which cost as much time as
         # the network.
         predictions = self.predictor.annotate(sentences, **self._predict_options())
         self._tokens += sum(map(len, sentences))
         found = zip(sentences, predictions, strict=True)
-        for block in window.blocks:
+        for block in chunk.blocks:
             if block.sentence is None:  # copied unchanged, but for fillers
                 if style.format == CONLLU:
                     yield from block.lines
                 else:
-                    yield from append_column(block, window.layout, ())
+                    yield from append_column(block, chunk.layout, ())
                 continue
             sentence, prediction = next(found)
-            origin = origin_of(sentence, window.file)
+            origin = origin_of(sentence, chunk.file)
             lines = self._filled if style.format == CONLLU else self._appended
-            yield from self._whole(lines(block, window, prediction, style, origin))
+            yield from self._whole(lines(block, chunk, prediction, style, origin))
 
     def _appended(
-        self, block: LineBlock, window: Blocks, answer: Prediction, style: Style, origin: Origin
+        self, block: LineBlock, chunk: Blocks, answer: Prediction, style: Style, origin: Origin
     ) -> Iterator[str]:
         """The lines of a sentence, each with what is predicted for its token."""
-        yield from append_column(block, window.layout, self._columns(answer, window.layout, origin))
+        yield from append_column(block, chunk.layout, self._columns(answer, chunk.layout, origin))
 
     def _filled(
-        self, block: LineBlock, window: Blocks, answer: Prediction, style: Style, origin: Origin
+        self, block: LineBlock, chunk: Blocks, answer: Prediction, style: Style, origin: Origin
     ) -> Iterator[str]:
         """The lines of a sentence of CoNLL-U with the predicted columns."""
-        assert window.layout is not None  # there is a sentence
+        assert chunk.layout is not None  # there is a sentence
         cells = class_cells(_as_text(answer), style, origin)
         columns = answer.columns or (TagColumn("", answer.tags, answer.probabilities),)
         values = column_values(columns, cells, style.columns)
-        yield from fill_columns(block, window.layout, values, window.file)
+        yield from fill_columns(block, chunk.layout, values, chunk.file)
 
     def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
         """The text to append to each token's line."""
@@ -323,17 +323,17 @@ class Annotator:
         self._removed.merge(removed.counts)
 
 
-def _sentences(window: Blocks) -> list[Sentence]:
+def _sentences(chunk: Blocks) -> list[Sentence]:
     """The sentences of a column file; those of CoNLL-U with their texts."""
     found = []
-    for block in window.blocks:
+    for block in chunk.blocks:
         if block.sentence is None:
             continue
         found.append(block.sentence)
-        if window.layout is not None and window.layout.conllu:
+        if chunk.layout is not None and chunk.layout.conllu:
             # A range that is none says nothing of the words, which can be tagged without a text.
             with suppress(FormatError):
-                found[-1] = with_text(block, window.file, window.layout)
+                found[-1] = with_text(block, chunk.file, chunk.layout)
     return found
 
 

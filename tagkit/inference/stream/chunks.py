@@ -1,4 +1,4 @@
-"""A window of input, which a worker gets, and the output for it, which it gives back."""
+"""A chunk of input, which a worker gets, and the output for it, which it gives back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +68,7 @@ class Blocks:
     ends_last_line: bool = True
 
 
-Window = Lines | Records | Blocks
+Chunk = Lines | Records | Blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output for one window.
+    """The output for one chunk.
 
     Attributes:
         file: name of the input.
@@ -94,7 +94,7 @@ class Output:
             has a line end where the file's has one.
         items: records for the writer of any other format.
         longest: number of words in the longest sentence that was cut; 0 if none was.
-        tokens: number of tokens in the window.
+        tokens: number of tokens in the chunk.
         refused: records of which `text` and `items` have nothing.
         removed: as in `min_confidence.Removed`.
     """

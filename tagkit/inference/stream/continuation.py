@@ -3,7 +3,7 @@
 A prefix is read with the delimiter behind it, and the units after that are its continuation, up to
 the end of the line. Without a beam the most probable unit is taken each time.
 
-`annotator_of` gives what answers windows of input with a model of any kind: continuations, or
+`annotator_of` gives what answers chunks of input with a model of any kind: continuations, or
 labels of a text.
 """
 
@@ -21,7 +21,7 @@ from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.predict.arguments import check_annotates
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-from tagkit.inference.stream.chunks import Lines, Output, Refused, Window
+from tagkit.inference.stream.chunks import Chunk, Lines, Output, Refused
 from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, Style
 from tagkit.limits import MAX_UNITS
 from tagkit.models.language.language_network import LanguageModel
@@ -157,10 +157,10 @@ class PrefixReader:
 
 
 class PrefixAnnotator:
-    """Continues and renders windows of input; as `Annotator`, of a language model of pairs."""
+    """Continues and renders chunks of input; as `Annotator`, of a language model of pairs."""
 
     def __init__(self, predictor: Predictor, options: AnswerOptions) -> None:
-        """`options` apply to all windows.
+        """`options` apply to all chunks.
 
         Raises:
             DataError: an option is for models that annotate.
@@ -190,15 +190,15 @@ class PrefixAnnotator:
             raise DataError(Message("this model continues prefixes, one a line: leave out ", found))
         return TEXT
 
-    def annotate(self, window: Window) -> Output:
-        """The output for a window of lines, each a prefix or a pair whose prefix is continued."""
-        assert isinstance(window, Lines)  # as `stream` reads text
+    def annotate(self, chunk: Chunk) -> Output:
+        """The output for a chunk of lines, each a prefix or a pair whose prefix is continued."""
+        assert isinstance(chunk, Lines)  # as `stream` reads text
         prefixes: list[str] = []
         places: list[bool] = []  # whether each line of the output has a continuation
         refused: list[Refused] = []
-        for line in window.lines:
+        for line in chunk.lines:
             if problem := prefix_problem(line.text):
-                error = FormatError(window.file, line.number, problem)
+                error = FormatError(chunk.file, line.number, problem)
                 refused.append(Refused(error, len(places)))
                 continue
             places.append(bool(line.text.strip()))
@@ -214,7 +214,7 @@ class PrefixAnnotator:
             units += one.generated.units
             lines.append(one.json() if self._as_json else one.line())
         text = "".join(f"{line}\n" for line in lines)
-        return Output(window.file, text, (), 0, units, tuple(refused))
+        return Output(chunk.file, text, (), 0, units, tuple(refused))
 
 
 def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
@@ -243,8 +243,8 @@ def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
         )  # fmt: skip
 
 
-class WindowAnnotator(Protocol):
-    """Answers windows of input with one model.
+class ChunkAnnotator(Protocol):
+    """Answers chunks of input with one model.
 
     Attributes:
         style: in which the answers are written.
@@ -252,14 +252,14 @@ class WindowAnnotator(Protocol):
 
     style: Style
 
-    def annotate(self, window: Window) -> Output:
-        """The output for a window."""
+    def annotate(self, chunk: Chunk) -> Output:
+        """The output for a chunk."""
 
     def input_format(self, given: str) -> str:
         """The format to read inputs in, where `given` is asked for."""
 
 
-def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotator:
+def annotator_of(predictor: Predictor, options: AnswerOptions) -> ChunkAnnotator:
     """The one for a model.
 
     Raises:

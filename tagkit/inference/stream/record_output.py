@@ -98,10 +98,10 @@ def write_records(
     write: Callable[[str], None] | None,
     note: Callable[[str], None],
 ) -> None:
-    """Write the records of all windows, of one input or several, as one output.
+    """Write the records of all chunks, of one input or several, as one output.
 
     Args:
-        outputs: of the windows, in order.
+        outputs: of the chunks, in order.
         style: of the output, in a format that is written from records.
         output: the folder, or one of the pair of files, of a format that fills such.
         write: writes text to the file of any other format; None where a folder is filled.
@@ -113,7 +113,7 @@ def write_records(
     """
     single = output is not None and _is_pair(output, style.format)
     if output is not None and write is None:
-        pieces = _pieces(outputs, style, single=single, note=note, on_window=lambda: None)
+        pieces = _pieces(outputs, style, single=single, note=note, on_chunk=lambda: None)
         if single:
             _write_pair(output, pieces)
         else:
@@ -127,7 +127,7 @@ def write_records(
         ready.clear()
 
     try:
-        for piece in _pieces(outputs, style, single=single, note=note, on_window=flush):
+        for piece in _pieces(outputs, style, single=single, note=note, on_chunk=flush):
             ready.append(piece.text)
     except TagkitError:  # what was predicted before it is not lost
         flush()
@@ -181,11 +181,11 @@ def _pieces(
     *,
     single: bool,
     note: Callable[[str], None],
-    on_window: Callable[[], None],
+    on_chunk: Callable[[], None],
 ) -> Iterator[OutputPiece]:
     """The pieces of an output.
 
-    `on_window` is called when all pieces of a window have been taken, before the next window is
+    `on_chunk` is called when all pieces of a chunk have been taken, before the next chunk is
     asked for: whoever writes the input may be waiting for them.
     """
     format = style.row
@@ -197,7 +197,7 @@ def _pieces(
         for output in outputs:
             file = output.file
             yield from output.items
-            on_window()
+            on_chunk()
 
     writing = writing_of(style, single=single, note=once(note))
     yield from naming_file(format.write(items(), writing), lambda: file)

@@ -19,7 +19,7 @@ from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.stream.chunks import Blocks, Line, Lines, Output, Records, Window
+from tagkit.inference.stream.chunks import Blocks, Chunk, Line, Lines, Output, Records
 from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
 from tagkit.limits import WINDOW_WORDS
 from tagkit.text.documents import DocumentParts
@@ -62,10 +62,10 @@ class StreamOptions:
 
 
 class Workers(Protocol):
-    """Annotates windows: a `SerialWorker` or a `WorkerPool`."""
+    """Annotates chunks: a `SerialWorker` or a `WorkerPool`."""
 
-    def submit(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; yields the outputs that are ready, in the order of the windows."""
+    def submit(self, chunk: Chunk) -> Iterator[Output]:
+        """Hand over a chunk; yields the outputs that are ready, in the order of the chunks."""
 
     def drain(self) -> Iterator[Output]:
         """Yield the outputs that are still due, waiting for them."""
@@ -74,10 +74,10 @@ class Workers(Protocol):
 def annotate_file(
     workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
 ) -> Iterator[Output]:
-    """The outputs for one input (a file, a folder or '-'), window by window.
+    """The outputs for one input (a file, a folder or '-'), chunk by chunk.
 
     Args:
-        workers: annotate the windows.
+        workers: annotate the chunks.
         config: of the model.
         style: of the output.
         path: of the input.
@@ -106,17 +106,17 @@ def annotate_file(
         said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
         setting = Setting("output_format", CONLLU)
         options.note(Message(said, setting, " fills in its own columns"))
-    windows: Iterator[Window]
+    chunks: Iterator[Chunk]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
         keep_blank = not style.gives.tags and style.format in (COLUMNS, AUTO)
-        windows = _text(source, keep_blank=keep_blank)
+        chunks = _text(source, keep_blank=keep_blank)
     elif format.is_grid:
-        windows = _columns(source, config, options, format)
+        chunks = _columns(source, config, options, format)
     else:
-        windows = _items(source, config, options, format)
+        chunks = _items(source, config, options, format)
     noted = False
-    for output, bytes_read in _outputs(workers, windows, source):
+    for output, bytes_read in _outputs(workers, chunks, source):
         if output.longest and not noted:  # once: a file of long lines has thousands
             noted = True
             options.note(
@@ -161,12 +161,12 @@ def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[s
 
 
 def _outputs(
-    workers: Workers, windows: Iterator[Window], source: Source
+    workers: Workers, chunks: Iterator[Chunk], source: Source
 ) -> Iterator[tuple[Output, int]]:
-    """The windows' outputs; all of them before a read that may have to wait, or has failed.
+    """The chunks' outputs; all of them before a read that may have to wait, or has failed.
 
-    Each comes with the number of bytes that had been read when its window was taken: reading may be
-    many windows ahead.
+    Each comes with the number of bytes that had been read when its chunk was taken: reading may be
+    many chunks ahead.
     """
     places: deque[int] = deque()
 
@@ -175,15 +175,15 @@ def _outputs(
 
     while True:
         try:
-            window = next(windows, None)
+            chunk = next(chunks, None)
         except DataError:  # of the input: what was read before it is answered first
             yield from placed(workers.drain())
             raise
-        if window is None:
+        if chunk is None:
             break
         places.append(source.bytes_read)
-        yield from placed(workers.submit(window))
-        # Taking the next window reads on. If that would block, whoever writes the input may be
+        yield from placed(workers.submit(chunk))
+        # Taking the next chunk reads on. If that would block, whoever writes the input may be
         # waiting for our output first.
         if source.waits():
             yield from placed(workers.drain())
@@ -200,8 +200,8 @@ def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
                 texts.append(Line(line.removesuffix("\r"), number, offset))
             offset += len(line) + 1  # in code points, \n included; \r is still part of the line
         # Tokens are not known yet; a word and its blank have about 5 characters or more.
-        for window in _windows(texts, [len(line.text) // 5 + 1 for line in texts]):
-            yield Lines(source.name, window)
+        for chunk in _chunks(texts, [len(line.text) // 5 + 1 for line in texts]):
+            yield Lines(source.name, chunk)
 
 
 def _columns(
@@ -209,7 +209,7 @@ def _columns(
 ) -> Iterator[Blocks]:
     """Sentences of a column file, with the comments and blank lines between them."""
     data = config.data.model_copy(update={"format": format.name})
-    windows = _document_windows(config, options)
+    chunks = _document_chunks(config, options)
     errors: list[FormatError] = []
     reader = ColumnReader(source.name, column_options(data, with_tags=False), errors.append)
 
@@ -230,37 +230,37 @@ def _columns(
     try:
         for blocks in map(reader.feed, source.pieces()):
             ready, error = usable(blocks)
-            for window in _added(windows, ready, reader.layout):
-                yield Blocks(source.name, window, reader.layout)
+            for chunk in _added(chunks, ready, reader.layout):
+                yield Blocks(source.name, chunk, reader.layout)
             if error is not None:
                 raise error
     except DataError:  # what was read before it is answered first
-        if rest := windows.rest():
+        if rest := chunks.rest():
             yield Blocks(source.name, rest, reader.layout)
         raise
     # The last sentence, where no blank line follows it. Only now all bytes have been seen.
     ready, error = usable(reader.close())
     for block in ready:
-        for window in windows.add(block, len(block.rows), block.sentence):
-            yield Blocks(source.name, window, reader.layout)
-    if rest := windows.rest():
+        for chunk in chunks.add(block, len(block.rows), block.sentence):
+            yield Blocks(source.name, chunk, reader.layout)
+    if rest := chunks.rest():
         yield Blocks(source.name, rest, reader.layout, source.facts.ends_last_line)
-    _note_cut(windows, source, config, options)
+    _note_cut(chunks, source, config, options)
     if error is not None:
         raise error
 
 
-class DocumentWindows(Generic[_Item]):
-    """Gathers items, and gives them back in windows of some words, each of at least one item.
+class DocumentChunks(Generic[_Item]):
+    """Gathers items, and gives them back in chunks of some words, each of at least one item.
 
-    No window cuts a document. Where the model reads documents, an item waits until its document
+    No chunk cuts a document. Where the model reads documents, an item waits until its document
     ends, or the part of it that is read as one sequence: `text/documents.py`. Else none waits.
     """
 
     def __init__(
         self, window_words: int, document_words: int, max_length: int, *, marked_only: bool = False
     ) -> None:
-        """A window ends before it has more than `window_words`; the others as `DocumentParts`.
+        """A chunk ends before it has more than `window_words`; the others as `DocumentParts`.
 
         With `document_words` of 0 each item is a document.
         """
@@ -270,8 +270,8 @@ class DocumentWindows(Generic[_Item]):
             if document_words
             else None
         )
-        self._window: list[_Item] = []
-        self._words = 0  # of the window
+        self._chunk: list[_Item] = []
+        self._words = 0  # of the chunk
         self._open: list[_Item] = []  # of a document that may go on
         self._open_words = 0
 
@@ -281,7 +281,7 @@ class DocumentWindows(Generic[_Item]):
         return self._parts is not None and self._parts.cut
 
     def add(self, item: _Item, words: int, sentence: Sentence | None) -> Iterator[list[_Item]]:
-        """Take an item; yields the windows that are complete.
+        """Take an item; yields the chunks that are complete.
 
         Args:
             item: the next one.
@@ -300,47 +300,47 @@ class DocumentWindows(Generic[_Item]):
             yield from self._close()
 
     def end(self) -> Iterator[list[_Item]]:
-        """End the document: a mark has come. Yields the windows that are complete."""
+        """End the document: a mark has come. Yields the chunks that are complete."""
         if self._parts is not None:
             self._parts.end()
         yield from self._close()
 
     def ready(self) -> Iterator[list[_Item]]:
-        """The items that wait for no other one, as a window."""
-        if self._window:
-            yield self._window
-        self._window, self._words = [], 0
+        """The items that wait for no other one, as a chunk."""
+        if self._chunk:
+            yield self._chunk
+        self._chunk, self._words = [], 0
 
     def rest(self) -> list[_Item]:
         """All items that have not been given back: the input has ended."""
-        found = [*self._window, *self._open]
-        self._window, self._open, self._words, self._open_words = [], [], 0, 0
+        found = [*self._chunk, *self._open]
+        self._chunk, self._open, self._words, self._open_words = [], [], 0, 0
         return found
 
     def _close(self) -> Iterator[list[_Item]]:
-        """Move what is open, and complete now, into the window."""
+        """Move what is open, and complete now, into the chunk."""
         if self._words + self._open_words > self._window_words:
             yield from self.ready()
-        self._window += self._open
+        self._chunk += self._open
         self._words += self._open_words
         self._open, self._open_words = [], 0
 
 
 def _added(
-    windows: DocumentWindows[LineBlock], blocks: Sequence[LineBlock], layout: Layout | None
+    chunks: DocumentChunks[LineBlock], blocks: Sequence[LineBlock], layout: Layout | None
 ) -> Iterator[list[LineBlock]]:
-    """The windows that these blocks complete, and all of them that wait for no other one."""
+    """The chunks that these blocks complete, and all of them that wait for no other one."""
     for block in blocks:
         # A document ends with the mark of the next one, not only with its first sentence.
         if block.sentence is None and layout is not None and begins_document(block.lines, layout):
-            yield from windows.end()
-        yield from windows.add(block, len(block.rows), block.sentence)
-    yield from windows.ready()
+            yield from chunks.end()
+        yield from chunks.add(block, len(block.rows), block.sentence)
+    yield from chunks.ready()
 
 
-def _document_windows(config: Config, options: StreamOptions) -> DocumentWindows[Any]:
-    """Windows of `WINDOW_WORDS` words, each of whole documents where these matter."""
-    return DocumentWindows(
+def _document_chunks(config: Config, options: StreamOptions) -> DocumentChunks[Any]:
+    """Chunks of `WINDOW_WORDS` words, each of whole documents where these matter."""
+    return DocumentChunks(
         WINDOW_WORDS,
         config.document_words,
         options.max_length,
@@ -349,9 +349,9 @@ def _document_windows(config: Config, options: StreamOptions) -> DocumentWindows
 
 
 def _note_cut(
-    windows: DocumentWindows[Any], source: Source, config: Config, options: StreamOptions
+    chunks: DocumentChunks[Any], source: Source, config: Config, options: StreamOptions
 ) -> None:
-    if windows.cut and config.encoder.document_words:
+    if chunks.cut and config.encoder.document_words:
         limit = config.encoder.context_words
         options.note(
             f"{source.name}: a document has more than {limit:,} words; such documents are read in "
@@ -374,28 +374,28 @@ def _items(
         note=options.note,
         on_error=options.on_bad_record,
     )
-    windows = _document_windows(config, options)
+    chunks = _document_chunks(config, options)
     try:
         for item in format.records(source, reading).items:
             sentence = None if isinstance(item, Document) else item
             words = len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
-            for window in windows.add(item, words, sentence):
-                yield Records(source.name, window)
+            for chunk in chunks.add(item, words, sentence):
+                yield Records(source.name, chunk)
             # `drained`: all that has arrived is read, so the next record may have to be waited for.
             if source.drained:
-                for window in windows.ready():
-                    yield Records(source.name, window)
+                for chunk in chunks.ready():
+                    yield Records(source.name, chunk)
     except DataError:  # what was read before it is answered first
-        if rest := windows.rest():
+        if rest := chunks.rest():
             yield Records(source.name, rest)
         raise
-    if rest := windows.rest():
+    if rest := chunks.rest():
         yield Records(source.name, rest)
-    _note_cut(windows, source, config, options)
+    _note_cut(chunks, source, config, options)
 
 
-def _windows(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:
-    """Cut items into windows of `WINDOW_WORDS` words, each of at least one item."""
+def _chunks(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:
+    """Cut items into chunks of `WINDOW_WORDS` words, each of at least one item."""
     start, total = 0, 0
     for end, count in enumerate(words):
         if end > start and total + count > WINDOW_WORDS:

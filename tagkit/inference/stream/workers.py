@@ -1,4 +1,4 @@
-"""Windows of input are annotated in this process, or in several; outputs keep the input's order.
+"""Chunks of input are annotated in this process, or in several; outputs keep the input's order.
 
 A worker is a process that calls a function for its parent, one request at a time. Each has a pipe
 of its own, so that its death is noticed at any moment: when the last copy of the other end is
@@ -28,8 +28,8 @@ from typing import Any, Generic, Literal, Self, TypeVar
 from tagkit.errors import DataError, DeviceError, TagkitError
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.stream.annotate import AnswerOptions
-from tagkit.inference.stream.chunks import Output, Window
-from tagkit.inference.stream.continuation import WindowAnnotator, annotator_of
+from tagkit.inference.stream.chunks import Chunk, Output
+from tagkit.inference.stream.continuation import ChunkAnnotator, annotator_of
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.wording import Message, Setting
@@ -294,15 +294,15 @@ def _end_with_parent() -> None:
 
 
 class SerialWorker:
-    """Annotates each window in this process, as soon as it is submitted."""
+    """Annotates each chunk in this process, as soon as it is submitted."""
 
-    def __init__(self, annotator: WindowAnnotator) -> None:
+    def __init__(self, annotator: ChunkAnnotator) -> None:
         """`annotator` holds the model."""
         self._annotator = annotator
 
-    def submit(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; yields the outputs that are ready, in the order of the windows."""
-        yield self._annotator.annotate(window)
+    def submit(self, chunk: Chunk) -> Iterator[Output]:
+        """Hand over a chunk; yields the outputs that are ready, in the order of the chunks."""
+        yield self._annotator.annotate(chunk)
 
     def drain(self) -> Iterator[Output]:
         """Yield the outputs that are still due: none here."""
@@ -333,9 +333,9 @@ class WorkerConfig:
 
 @dataclass(slots=True)
 class _Pending:
-    """A window whose output is due: from another process, or from this one."""
+    """A chunk whose output is due: from another process, or from this one."""
 
-    window: Window
+    chunk: Chunk
     elsewhere: Future[Output]
     here: Output | None = None
 
@@ -350,15 +350,15 @@ class _Pending:
 
 
 class WorkerPool:
-    """Annotates windows in several processes, of which this is one.
+    """Annotates chunks in several processes, of which this is one.
 
     The others load the model meanwhile: a short input is finished before they have begun.
     """
 
     def __init__(
-        self, workers: int, config: WorkerConfig, annotate: Callable[[Window], Output]
+        self, workers: int, config: WorkerConfig, annotate: Callable[[Chunk], Output]
     ) -> None:
-        """The other processes start when the first window is submitted.
+        """The other processes start when the first chunk is submitted.
 
         Args:
             workers: number of processes, this one included.
@@ -373,14 +373,14 @@ class WorkerPool:
         self._others = workers - 1
         self._config = config
         self._annotate_here = annotate
-        self._workers: list[Worker[Window, Output]] = []
+        self._workers: list[Worker[Chunk, Output]] = []
         self._starting: list[Future[None]] = []
-        self._idle: SimpleQueue[Worker[Window, Output]] = SimpleQueue()
+        self._idle: SimpleQueue[Worker[Chunk, Output]] = SimpleQueue()
         # One thread per process waits for its answer (and releases the GIL while it does), so each
-        # process gets its next window at once, whatever the caller is doing. Not
+        # process gets its next chunk at once, whatever the caller is doing. Not
         # ProcessPoolExecutor: it cannot say in time that a worker hangs while it loads the model.
         self._threads = ThreadPoolExecutor(max(1, self._others))
-        # Windows that may be pending: one at work and one waiting for each process. The bound keeps
+        # Chunks that may be pending: one at work and one waiting for each process. The bound keeps
         # memory constant when the input is read faster than it is annotated.
         self._max_pending = 2 * workers
         self._pending: deque[_Pending] = deque()  # in the order of the input
@@ -390,29 +390,29 @@ class WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the processes; pending windows are dropped."""
+        """End the processes; pending chunks are dropped."""
         # Order matters: cancelling first keeps a thread whose process is killed from taking the
-        # next window; only when the processes are dead do the threads end, so they are joined last.
+        # next chunk; only when the processes are dead do the threads end, so they are joined last.
         for pending in self._pending:
             pending.elsewhere.cancel()
         for worker in self._workers:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; yields the outputs that are ready, in the order of the windows.
+    def submit(self, chunk: Chunk) -> Iterator[Output]:
+        """Hand over a chunk; yields the outputs that are ready, in the order of the chunks.
 
         Raises:
-            DataError: a window cannot be read.
+            DataError: a chunk cannot be read.
             DeviceError: a worker cannot start, or has ended.
         """
         if not self._others:
-            yield self._annotate_here(window)
+            yield self._annotate_here(chunk)
             return
         if not self._workers:  # an empty input starts no process
             self._start()
-        self._pending.append(_Pending(window, self._threads.submit(self._annotate, window)))
-        # The first window decides: a later one that is ready earlier waits for its turn.
+        self._pending.append(_Pending(chunk, self._threads.submit(self._annotate, chunk)))
+        # The first chunk decides: a later one that is ready earlier waits for its turn.
         while self._pending and (
             self._pending[0].is_done or len(self._pending) > self._max_pending
         ):
@@ -424,9 +424,9 @@ class WorkerPool:
             yield from self._first()
 
     def _first(self) -> Iterator[Output]:
-        """The output of the first window, if it is ready or all others are being annotated.
+        """The output of the first chunk, if it is ready or all others are being annotated.
 
-        Otherwise this process annotates a window that no other one has begun.
+        Otherwise this process annotates a chunk that no other one has begun.
         """
         for started in self._starting:
             if started.done():
@@ -434,7 +434,7 @@ class WorkerPool:
         if not self._pending[0].is_done:
             for pending in self._pending:
                 if pending.elsewhere.cancel() and pending.here is None:
-                    pending.here = self._annotate_here(pending.window)
+                    pending.here = self._annotate_here(pending.chunk)
                     return
         yield self._pending.popleft().output()
 
@@ -442,24 +442,24 @@ class WorkerPool:
         # All processes are started before the first is waited for: they load the model in parallel.
         for _ in range(self._others):
             self._workers.append(Worker(_build_annotator, self._config))
-        # A thread takes no window until a process is ready for it.
+        # A thread takes no chunk until a process is ready for it.
         self._starting = [self._threads.submit(self._await, worker) for worker in self._workers]
 
-    def _await(self, worker: Worker[Window, Output]) -> None:
+    def _await(self, worker: Worker[Chunk, Output]) -> None:
         try:
             worker.wait_until_ready()
         finally:  # also a dead worker: its thread would wait for one forever
             self._idle.put(worker)
 
-    def _annotate(self, window: Window) -> Output:
+    def _annotate(self, chunk: Chunk) -> Output:
         worker = self._idle.get()
         try:
-            return worker.call(window)
-        finally:  # also a dead worker: the next window then gets its error rather than no worker
+            return worker.call(chunk)
+        finally:  # also a dead worker: the next chunk then gets its error rather than no worker
             self._idle.put(worker)
 
 
-def _build_annotator(config: WorkerConfig) -> Callable[[Window], Output]:
+def _build_annotator(config: WorkerConfig) -> Callable[[Chunk], Output]:
     """The function that a worker process calls; runs in that process."""
     set_threads(config.threads)
     predictor = load(config.model, config.device, config.precision)

@@ -1,4 +1,4 @@
-"""Windows of input -> lines of output, for a model that predicts what the test says."""
+"""Chunks of input -> lines of output, for a model that predicts what the test says."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -71,13 +71,13 @@ def blocks(*lines: str) -> Blocks:
 
 
 def test_a_blank_line_stays_so_that_lines_of_texts_and_of_classes_are_parallel() -> None:
-    window = Lines("in.txt", [Line("Hello.", 1, 0), Line(" ", 2, 7), Line("Bye.", 3, 9)])
-    assert annotator(CLASSES).annotate(window).text == "New York\n\nNew York\n"
+    chunk = Lines("in.txt", [Line("Hello.", 1, 0), Line(" ", 2, 7), Line("Bye.", 3, 9)])
+    assert annotator(CLASSES).annotate(chunk).text == "New York\n\nNew York\n"
 
 
 def test_lines_know_their_number_and_offset() -> None:
-    window = Lines("in.txt", [Line("A b.", 7, 120)])
-    (line,) = annotator(TAGS, output_format="jsonl").annotate(window).text.splitlines()
+    chunk = Lines("in.txt", [Line("A b.", 7, 120)])
+    (line,) = annotator(TAGS, output_format="jsonl").annotate(chunk).text.splitlines()
     found = json.loads(line)
     assert (found["document"], found["line"], found["offset"]) == ("in.txt", 7, 120)
     assert [token["tag"] for token in found["tokens"]] == ["X", "O", "O"]

@@ -1,4 +1,4 @@
-"""Records of windows -> one output, by the writer of their format."""
+"""Records of chunks -> one output, by the writer of their format."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ def style(format: str) -> Style:
     return Style(format, False, gives, (), False, 0, 0.0, spans=True)
 
 
-def window(*items: Item, file: str = "in") -> Output:
+def chunk(*items: Item, file: str = "in") -> Output:
     return Output(file, "", items, 0, 0)
 
 
@@ -31,12 +31,12 @@ def sentence(word: str) -> Sentence:
 def test_what_is_ready_is_written_before_the_next_window_is_asked_for() -> None:
     events: list[str] = []
 
-    def windows() -> Iterator[Output]:
+    def chunks() -> Iterator[Output]:
         for word in ("a", "b"):
             events.append(f"read {word}")
-            yield window(sentence(word), sentence(word))
+            yield chunk(sentence(word), sentence(word))
 
-    write_records(windows(), style("slash"), None, events.append, events.append)
+    write_records(chunks(), style("slash"), None, events.append, events.append)
     assert events == ["read a", "a/O\na/O\n", "read b", "b/O\nb/O\n", ""]
 
 
@@ -45,14 +45,14 @@ def test_several_inputs_have_one_header_and_notes_are_said_once() -> None:
     second = Document("y", labels=("B",), extra=(("n", 1),))
     written: list[str] = []
     notes: list[str] = []
-    outputs = [window(first, second), window(second, file="other")]
+    outputs = [chunk(first, second), chunk(second, file="other")]
     write_records(outputs, style("csv"), None, written.append, notes.append)
     assert "".join(written) == "label,id,text\nA,1,x\nB,,y\nB,,y\n"
     assert notes == ["csv: the values of 'n', which the first text does not have, are left out"]
 
 
 def test_a_sentence_that_cannot_be_written_is_named_with_its_file() -> None:
-    outputs = [window(sentence("a"), file="one"), window(sentence("a b"), file="two")]
+    outputs = [chunk(sentence("a"), file="one"), chunk(sentence("a b"), file="two")]
     with pytest.raises(FormatError, match=r"^two:4: slash cannot hold white space inside a word"):
         write_records(outputs, style("slash"), None, lambda _: None, lambda _: None)
 
@@ -60,17 +60,17 @@ def test_a_sentence_that_cannot_be_written_is_named_with_its_file() -> None:
 def test_a_model_of_several_classes_may_find_none() -> None:
     written: list[str] = []
     several = replace(style("jsonl-texts"), gives=CLASSES, multi_label=True)
-    write_records([window(Document("x"))], several, None, written.append, written.append)
+    write_records([chunk(Document("x"))], several, None, written.append, written.append)
     assert "".join(written) == '{"text": "x", "labels": []}\n'
 
 
 def test_a_folder_or_a_pair_is_filled(tmp_path: Path) -> None:
     texts = [Document("Oslo.", spans=()), Document("Rome.", spans=())]
-    write_records([window(*texts)], style("brat"), tmp_path / "all", None, lambda _: None)
+    write_records([chunk(*texts)], style("brat"), tmp_path / "all", None, lambda _: None)
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
         "00001.ann", "00001.txt", "00002.ann", "00002.txt",
     ]  # fmt: skip
-    write_records([window(*texts)], style("brat"), tmp_path / "one.ann", None, lambda _: None)
+    write_records([chunk(*texts)], style("brat"), tmp_path / "one.ann", None, lambda _: None)
     assert (tmp_path / "one.txt").read_text("utf-8") == "Oslo.\nRome.\n"
 
 
@@ -80,14 +80,14 @@ def test_a_pair_is_replaced_where_its_text_stays_and_else_left_as_it_is(tmp_path
     plain, found = Document("Oslo.", spans=()), Document("Oslo.", spans=(oslo,))
     for document in (plain, found):
         check_output(ann, "brat", [])
-        write_records([window(document)], style("brat"), ann, None, lambda _: None)
+        write_records([chunk(document)], style("brat"), ann, None, lambda _: None)
     before = {text: b"Oslo.", ann: b"T1\tLOC 0 4\tOslo\n"}
     assert {path: path.read_bytes() for path in before} == before
     others = ([Document("Oslo", spans=())], [Document("Oslo!", spans=())], [found, found])
     for documents in others:  # shorter, different, longer
         for output in (ann, text):
             with pytest.raises(DataError) as caught:
-                write_records([window(*documents)], style("brat"), output, None, lambda _: None)
+                write_records([chunk(*documents)], style("brat"), output, None, lambda _: None)
             assert str(caught.value) == (
                 f"{text}: holds another text than the predictions, and would be lost; name another "
                 "file"
@@ -97,7 +97,7 @@ def test_a_pair_is_replaced_where_its_text_stays_and_else_left_as_it_is(tmp_path
     marked = tmp_path / "marked.ann"
     for document in (plain, found):
         document = replace(document, text="\ufeffOslo.", spans=())
-        write_records([window(document)], style("brat"), marked, None, lambda _: None)
+        write_records([chunk(document)], style("brat"), marked, None, lambda _: None)
 
 
 def test_a_pair_of_which_one_file_is_there_is_refused_before_anything_is_predicted(

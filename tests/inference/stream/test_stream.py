@@ -1,4 +1,4 @@
-"""Files -> tagged lines: windows, order, memory, and what is text or columns."""
+"""Files -> tagged lines: chunks, order, memory, and what is text or columns."""
 
 import json
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from peaks import peak_mb
 
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.predict.predictor import Predictor, windows_of
+from tagkit.inference.predict.predictor import Predictor, chunks_of
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-from tagkit.inference.stream.chunks import Lines, Output, Window
+from tagkit.inference.stream.chunks import Chunk, Lines, Output
 from tagkit.inference.stream.stream import (
-    DocumentWindows,
+    DocumentChunks,
     StreamOptions,
+    _chunks,
     _outputs,
-    _windows,
     annotate_file,
 )
 from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
@@ -58,25 +58,25 @@ def tag(
     annotator = Annotator(predictor, settings)
     style = annotator.style
     worker = SerialWorker(annotator)
-    for window in annotate_file(worker, predictor.config, style, str(path), reading):
-        yield window.text
+    for chunk in annotate_file(worker, predictor.config, style, str(path), reading):
+        yield chunk.text
 
 
 def tag_together(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
     config = WorkerConfig(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
     annotator = Annotator(predictor, settings)
     with WorkerPool(2, config, annotator.annotate) as pool:
-        for window in annotate_file(pool, predictor.config, annotator.style, str(path), READING):
-            yield window.text
+        for chunk in annotate_file(pool, predictor.config, annotator.style, str(path), READING):
+            yield chunk.text
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30))
 def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]) -> None:
     items = list(enumerate(words))
-    windows = list(_windows(items, words))
-    assert [item for window in windows for item in window] == items
-    for window in windows:
-        assert len(window) == 1 or sum(count for _, count in window) <= 20_000
+    chunks = list(_chunks(items, words))
+    assert [item for chunk in chunks for item in chunk] == items
+    for chunk in chunks:
+        assert len(chunk) == 1 or sum(count for _, count in chunk) <= 20_000
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ class LateWorkers:
     def __init__(self) -> None:
         self.outputs: list[Output] = []
 
-    def submit(self, window: Window) -> Iterator[Output]:
+    def submit(self, chunk: Chunk) -> Iterator[Output]:
         self.outputs.append(Output("x", f"{len(self.outputs)}", (), 0, 1))
         return iter(())
 
@@ -135,12 +135,12 @@ class LateWorkers:
 def test_an_output_comes_with_the_place_where_its_own_window_was_read() -> None:
     source = SimpleNamespace(bytes_read=0, waits=lambda: False)
 
-    def windows() -> Iterator[Window]:
+    def chunks() -> Iterator[Chunk]:
         for place in (100, 250, 400):
             source.bytes_read = place
             yield Lines("x", [])
 
-    found = [*_outputs(LateWorkers(), windows(), source)]  # type: ignore[arg-type]
+    found = [*_outputs(LateWorkers(), chunks(), source)]  # type: ignore[arg-type]
     assert [(output.text, place) for output, place in found] == [("0", 100), ("1", 250), ("2", 400)]
 
 
@@ -260,8 +260,8 @@ def sentence(name: str, document: int | None, words: int = 2) -> Sentence:
     return Sentence((name,) * words, document=document)
 
 
-def names(windows: object) -> list[str]:
-    return ["".join(item.words[0] for item in window) for window in windows]  # type: ignore[attr-defined]
+def names(chunks: object) -> list[str]:
+    return ["".join(item.words[0] for item in chunk) for chunk in chunks]  # type: ignore[attr-defined]
 
 
 ITEMS = [sentence("a", 1), sentence("b", 1), sentence("c", 2), sentence("d", None),
@@ -269,12 +269,12 @@ ITEMS = [sentence("a", 1), sentence("b", 1), sentence("c", 2), sentence("d", Non
 
 
 def gathered(window_words: int, document_words: int, max_length: int = 99) -> list[str]:
-    """Windows, those that are ready after each item among them; behind | what was left."""
-    windows = DocumentWindows[Sentence](window_words, document_words, max_length)
+    """Chunks, those that are ready after each item among them; behind | what was left."""
+    chunks = DocumentChunks[Sentence](window_words, document_words, max_length)
     found = []
     for item in ITEMS:
-        found += [*windows.add(item, len(item), item), *windows.ready()]
-    return [*names(found), f"|{names([windows.rest()])[0]}"]
+        found += [*chunks.add(item, len(item), item), *chunks.ready()]
+    return [*names(found), f"|{names([chunks.rest()])[0]}"]
 
 
 def test_an_item_waits_for_the_end_of_its_document() -> None:
@@ -285,35 +285,35 @@ def test_an_item_waits_for_the_end_of_its_document() -> None:
 
 
 def test_an_item_of_a_document_that_nothing_marks_need_not_wait() -> None:
-    windows = DocumentWindows[Sentence](99, 99, 99, marked_only=True)
+    chunks = DocumentChunks[Sentence](99, 99, 99, marked_only=True)
     found = []
     for item in (sentence("a", -1), sentence("b", -1), sentence("c", 2), sentence("d", 2)):
-        found += [*windows.add(item, len(item), item), *windows.ready()]
+        found += [*chunks.add(item, len(item), item), *chunks.ready()]
     assert names(found) == ["a", "b"]
-    assert names([windows.rest()]) == ["cd"]
+    assert names([chunks.rest()]) == ["cd"]
 
 
 def test_a_mark_ends_a_document_before_the_next_one_has_a_sentence() -> None:
-    windows = DocumentWindows[Sentence](99, 99, 99)
+    chunks = DocumentChunks[Sentence](99, 99, 99)
     first, second = sentence("a", 1), sentence("b", 1)
     for item in (first, second):
-        assert [*windows.add(item, len(item), item), *windows.ready()] == []
-    assert names([*windows.end(), *windows.ready()]) == ["ab"]
-    assert windows.rest() == []
+        assert [*chunks.add(item, len(item), item), *chunks.ready()] == []
+    assert names([*chunks.end(), *chunks.ready()]) == ["ab"]
+    assert chunks.rest() == []
 
 
 def test_windows_end_before_they_are_too_long_and_between_documents() -> None:
     for limit, wanted in ((99, []), (5, ["ab"]), (7, ["abc"])):
-        windows = DocumentWindows[Sentence](limit, 99, 99)
-        found = [window for item in ITEMS for window in windows.add(item, len(item), item)]
+        chunks = DocumentChunks[Sentence](limit, 99, 99)
+        found = [chunk for item in ITEMS for chunk in chunks.add(item, len(item), item)]
         assert names(found) == wanted
-        assert "".join([*names(found), *names([windows.rest()])]) == "abcdefg"
+        assert "".join([*names(found), *names([chunks.rest()])]) == "abcdefg"
 
 
-def test_inputs_of_one_document_are_in_one_window() -> None:
+def test_inputs_of_one_document_are_in_one_chunk() -> None:
     def cut(words: int, document_words: int) -> list[str]:
         return names(
-            windows_of(ITEMS, words, lambda _: None, document_words=document_words, max_length=99)
+            chunks_of(ITEMS, words, lambda _: None, document_words=document_words, max_length=99)
         )
 
     assert cut(1, 0) == list("abcdefg")
@@ -323,7 +323,7 @@ def test_inputs_of_one_document_are_in_one_window() -> None:
     unmarked = [sentence("a", -1), sentence("b", -1), *ITEMS[2:]]
     apart, together = ["a", "b", "c", "d", "efg"], ["ab", "c", "d", "efg"]
     for marked_only, wanted in ((True, apart), (False, together)):
-        windows = windows_of(
+        chunks = chunks_of(
             unmarked, 1, lambda _: None, document_words=99, max_length=99, marked_only=marked_only
         )
-        assert names(windows) == wanted
+        assert names(chunks) == wanted

@@ -19,7 +19,7 @@ from tagkit.errors import DeviceError
 from tagkit.inference.stream import workers
 from tagkit.inference.stream import workers as worker
 from tagkit.inference.stream.annotate import AnswerOptions
-from tagkit.inference.stream.chunks import Line, Lines, Window
+from tagkit.inference.stream.chunks import Chunk, Line, Lines
 from tagkit.inference.stream.workers import Worker, WorkerConfig, WorkerPool
 
 OPTIONS = AnswerOptions("columns", False, 0, None, 4, None)
@@ -27,27 +27,27 @@ CONFIG = WorkerConfig(Path("no model"), "cpu", "fp32", 1, OPTIONS)
 WINDOW = Lines("a.txt", [Line("Ada", 1, 0)])
 
 
-def hang_at_start(_: WorkerConfig) -> Callable[[Window], str]:
+def hang_at_start(_: WorkerConfig) -> Callable[[Chunk], str]:
     time.sleep(60)
     return str
 
 
-def hang_at_work(_: WorkerConfig) -> Callable[[Window], object]:
+def hang_at_work(_: WorkerConfig) -> Callable[[Chunk], object]:
     return lambda _: time.sleep(60)
 
 
 def repeat(_: WorkerConfig) -> Callable[[Lines], str]:
-    def answer(window: Lines) -> str:
-        time.sleep(0.05 if window.lines[0].number % 2 else 0)
-        return window.lines[0].text
+    def answer(chunk: Lines) -> str:
+        time.sleep(0.05 if chunk.lines[0].number % 2 else 0)
+        return chunk.lines[0].text
 
     return answer
 
 
-def at_leisure(window: Lines) -> str:
+def at_leisure(chunk: Lines) -> str:
     """In this process, where the others are slow or have ended."""
     time.sleep(0.1)
-    return f"here {window.lines[0].text}"
+    return f"here {chunk.lines[0].text}"
 
 
 def answer_many(pool: WorkerPool) -> None:
@@ -63,7 +63,7 @@ def test_fewer_than_one_worker_are_refused(count: int) -> None:
 
 
 @pytest.mark.slow
-def test_answers_come_in_the_order_of_the_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_come_in_the_order_of_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_build_annotator", repeat)
     found: list[object] = []
     with WorkerPool(2, CONFIG, repeat(CONFIG)) as pool:
@@ -113,7 +113,7 @@ def test_a_short_input_does_not_wait_for_the_other_processes(
 
 
 @pytest.mark.slow
-def test_this_process_and_the_others_share_the_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_process_and_the_others_share_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_build_annotator", repeat)
     with WorkerPool(2, CONFIG, at_leisure) as pool:
         list(pool.submit(WINDOW))
