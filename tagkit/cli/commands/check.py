@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,13 +12,13 @@ from tagkit.cli.program.messages import show_lines, with_flags
 from tagkit.cli.program.option_fields import flags_of, takes_options
 from tagkit.cli.program.options import AsJson, Overrides, Reading, load_settings
 from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts, shown_lines
-from tagkit.corpus.lint.labels import shown
-from tagkit.corpus.lint.repair import Repaired
-from tagkit.corpus.source.source import source_name
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
 from tagkit.text.schemes import PLAIN
 from tagkit.wording import Setting, plural
+
+if TYPE_CHECKING:  # its module imports pydantic
+    from tagkit.corpus.lint.repair import Repaired
 
 EXAMPLES = """\
 Examples:
@@ -113,6 +113,8 @@ _MAX_OF_A_KIND = 10  # findings of one kind in one file that are shown
 
 def check_lines(report: CheckReport) -> Iterator[str]:
     """Facts of each file, findings with the worst first, and the verdict."""
+    from tagkit.corpus.source.source import source_name
+
     for facts in report.files:
         yield from _facts_lines(facts)
         yield ""
@@ -131,7 +133,7 @@ def check_lines(report: CheckReport) -> Iterator[str]:
     yield f"verdict: {report.verdict}"
 
 
-def repair_lines(file: str, done: Repaired) -> Iterator[str]:
+def repair_lines(file: str, done: "Repaired") -> Iterator[str]:
     """The repairs that were made in a file, and the errors that were left in it."""
     yield ""
     yield f"wrote {file}{'; repairs:' if done.repairs else '; there was nothing to repair'}"
@@ -149,6 +151,9 @@ def repair_lines(file: str, done: Repaired) -> Iterator[str]:
 
 
 def _facts_lines(facts: FileFacts) -> Iterator[str]:
+    from tagkit.corpus.lint.labels import shown
+    from tagkit.corpus.source.source import source_name
+
     texts = facts.scheme in ("classes", None)  # an example is a text there, not a sentence
     labels = Counter(facts.labels)
     yield source_name(facts.file)
@@ -171,6 +176,8 @@ def _what(facts: FileFacts) -> str:
 
 def _finding_line(finding: CorpusFinding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
+    from tagkit.corpus.source.source import source_name
+
     if len(finding.lines) == 1:
         return f"{source_name(finding.file)}:{finding.lines[0]}: {with_flags(finding.message)}"
     where = f"; {shown_lines(finding.lines)}" if finding.lines else ""

@@ -4,7 +4,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,11 @@ from tagkit.cli.program.messages import OPTION_FLAGS
 from tagkit.cli.program.option_fields import Sets, flags_of, given_flags, takes_options
 from tagkit.cli.program.options import DevFile, Overrides, TestFile, TrainFile, load_settings
 from tagkit.cli.program.refusals import refuse
-from tagkit.config import Config, tunable_options, unknown_option
-from tagkit.config.description import Described, described_options
 from tagkit.errors import ConfigError
 from tagkit.wording import shown_name
+
+if TYPE_CHECKING:  # its module imports pydantic
+    from tagkit.config.description import Described
 
 EXAMPLES = """\
 Examples:
@@ -113,19 +114,22 @@ _MEANING_AT = 30  # the column in which meanings begin
 _NARROW = 70  # below so many columns of a terminal, meanings are below their options
 
 
-def chosen_options(part: str | None) -> list[Described]:
+def chosen_options(part: str | None) -> "list[Described]":
     """The options of a section, or the one of this dotted name; all without one.
 
     Raises:
         ConfigError: there is no such section or option.
     """
+    from tagkit.config import unknown_option
+    from tagkit.config.description import described_options
+
     found = [each for each in described_options() if part in (None, each.section, each.name)]
     if not found:
         raise ConfigError("tagkit config", [unknown_option(part or "")])
     return found
 
 
-def option_lines(options: Sequence[Described], width: int | None) -> Iterator[str]:
+def option_lines(options: "Sequence[Described]", width: int | None) -> Iterator[str]:
     """Options below the names of their sections, each with its default and meaning.
 
     Args:
@@ -143,8 +147,10 @@ def option_lines(options: Sequence[Described], width: int | None) -> Iterator[st
         yield from _lines(_setting(each), meaning, width)
 
 
-def one_option_lines(option: Described, width: int | None) -> Iterator[str]:
+def one_option_lines(option: "Described", width: int | None) -> Iterator[str]:
     """One option, with what a run, a search and the command line do with it."""
+    from tagkit.config import Config, tunable_options
+
     meta = option.option
     default = f" = {option.default}" if option.default else ", unset by default"
     yield f"{option.name}{default}"
@@ -164,7 +170,7 @@ def one_option_lines(option: Described, width: int | None) -> Iterator[str]:
         yield from _indented(fact, width, 2)
 
 
-def _setting(option: Described) -> str:
+def _setting(option: "Described") -> str:
     return f"{option.key} = {option.default}" if option.default else f"{option.key} (unset)"
 
 
