@@ -67,8 +67,10 @@ ALIASES = {"tag": "predict", "evaluate": "eval"}
 def _built(name: str) -> Any:
     """The command of a name or an alias, as typer makes it of a function's annotations."""
     function, examples = COMMANDS[ALIASES.get(name, name)]
+    # A backspace, on a line of its own, keeps click from joining the lines below it.
+    epilog = f"\b\n{examples}"
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, cls=Command, hidden=name in ALIASES, epilog=examples)(function)
+    alone.command(name, cls=Command, hidden=name in ALIASES, epilog=epilog)(function)
     return typer.main.get_command(alone)
 
 
@@ -208,8 +210,7 @@ def _say_how_to_resume(error: Interrupted) -> None:
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
     row = COMMANDS.get(options[0])
-    if (
-        row is not None and "resume" in row[0].__annotations__
-    ):  # the same `tune` command resumes its search
+    # The same `tune` command resumes its search.
+    if row is not None and "resume" in row[0].__annotations__:
         options.append("--resume")
     say(f"{stopped}. To resume: {visible(shlex.join(['tagkit', *options]))}")

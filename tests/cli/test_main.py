@@ -46,6 +46,17 @@ def test_help_and_a_mistake_in_the_configuration_import_neither_torch_nor_tokeni
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=20)
 
 
+def test_the_list_of_commands_imports_neither_pydantic_nor_rich() -> None:
+    program = (
+        "import sys\n"
+        "from tagkit.cli.main import main\n"
+        "sys.argv = ['tagkit', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "sys.exit(any(name in sys.modules for name in ('pydantic', 'rich', 'numpy')))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=20)
+
+
 @pytest.mark.parametrize(
     "command",
     ["train", "predict", "eval", "convert", "check", "calibrate", "benchmark", "config", "info"],

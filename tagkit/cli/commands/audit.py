@@ -3,28 +3,23 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from tagkit.cli.program.option_fields import Sets, flags_of, takes_options
 from tagkit.cli.program.options import (
     DevFile,
-    Encoding,
-    InputFormat,
-    LabelColumn,
-    OnMisaligned,
+    Hardware,
+    MaxMinutes,
+    Overrides,
     Quiet,
     Seed,
-    Set,
-    TagColumn,
+    SpanReading,
     TaskOfLabels,
-    TextColumn,
-    Threads,
-    TokenColumn,
-    TrainDevice,
-    TrainWorkers,
-    corpus_options,
+    config_option,
     load_settings,
 )
 from tagkit.cli.program.refusals import refuse
@@ -45,8 +40,7 @@ if TYPE_CHECKING:
     from tagkit.config import Config
     from tagkit.evaluation.analysis.label_errors import Audit
 
-# \b keeps click from joining the lines below it.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   tagkit audit train.conll
   tagkit audit train.conll --folds 10 --repeats 3 --weights weights.jsonl
@@ -56,57 +50,51 @@ Examples:
 """
 
 
-def audit_command(
-    context: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions:
+    """The options of `tagkit audit`."""
+
     corpus: Annotated[
         str,
         typer.Argument(help="Corpus with gold labels.", metavar="CORPUS", show_default=False),
-    ],
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            help="Configuration file in TOML.",
-            readable=False,
-            metavar="FILE",
-            show_default="none",
-        ),
-    ] = None,
-    task: TaskOfLabels = None,
-    dev: DevFile = None,
+        Sets("data.train_file"),
+    ]
+    config: Annotated[Path | None, config_option("none")] = None
+    task: TaskOfLabels = None
+    dev: DevFile = None
     folds: Annotated[
         int, typer.Option(min=2, help="Parts of the corpus; one model for each.", metavar="N")
-    ] = 5,
+    ] = 5
     repeats: Annotated[
         int, typer.Option(min=1, help="How often, with other folds each time.", metavar="N")
-    ] = 1,
+    ] = 1
     folds_by: Annotated[
         Literal["sentence", "entity"],
         typer.Option(
             help="With entity, models learn from no sentence that shares an entity with the fold."
         ),
-    ] = "sentence",
+    ] = "sentence"
     top: Annotated[
         int | None,
         typer.Option(
             min=0, help="Number of doubts in the table.", metavar="N", show_default=f"{_TOP}"
         ),
-    ] = None,
+    ] = None
     output: Annotated[
         str | None,
         typer.Option(
             "--output", "-o", help="File for all doubts.", metavar="FILE", show_default="none"
         ),
-    ] = None,
+    ] = None
     output_format: Annotated[
         Literal["table", "jsonl"] | None,
         typer.Option(
             "--format", help="Format of the doubts.", show_default="table; jsonl with --output"
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole audit as one JSON object.")
-    ] = False,
+    ] = False
     weights: Annotated[
         str | None,
         typer.Option(
@@ -114,7 +102,7 @@ def audit_command(
             metavar="FILE",
             show_default="none",
         ),
-    ] = None,
+    ] = None
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -124,33 +112,37 @@ def audit_command(
             metavar="X",
             show_default=f"{EPSILON}",
         ),
-    ] = None,
+    ] = None
     html: Annotated[
         str | None,
         typer.Option(
             help="Also write the audit as a page for a browser. A page that exists is replaced.",
             metavar="FILE",
         ),
-    ] = None,
-    overrides: Set = None,
-    # How the corpora are read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    on_misaligned: OnMisaligned = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = None,
-    seed: Seed = None,
-    device: TrainDevice = None,
-    threads: Threads = None,
-    workers: TrainWorkers = None,
-    max_minutes: Annotated[float | None, typer.Option(metavar="M")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of --output and --weights.")
-    ] = False,
-    quiet: Quiet = False,
-) -> None:
+    ] = None
+    overrides: Overrides = None
+    reading: SpanReading
+    seed: Seed = None
+    hardware: Hardware
+    max_minutes: MaxMinutes = None
+    force: Annotated[bool, typer.Option(help="Replace the files of --output and --weights.")] = (
+        False
+    )
+    quiet: Quiet = False
+
+    @property
+    def chosen_format(self) -> str:
+        """Format of the doubts."""
+        return self.output_format or ("jsonl" if self.output else "table")
+
+    @property
+    def has_table(self) -> bool:
+        """Whether a table is printed or written."""
+        return not self.as_json and bool(self.output or self.chosen_format == "table")
+
+
+@takes_options
+def audit_command(context: typer.Context, options: AuditOptions) -> None:
     """Find gold labels that are probably wrong.
 
     Each part of the corpus is predicted by a model that was trained on the others, with the
@@ -159,70 +151,44 @@ def audit_command(
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
 
-    if as_json and output_format:
-        raise typer.BadParameter("--json prints one object; --format is for a list of doubts")
-    chosen = output_format or ("jsonl" if output else "table")
-    has_table = not as_json and bool(output or chosen == "table")
-    refuse({"--top": top is not None and not has_table}, "is for the table, which is not printed")
-    refuse({"--epsilon": epsilon is not None and not weights}, "is for --weights")
-    _refuse_unused(overrides or ())
-    flags = {
-        "task": task,
-        "data.train_file": corpus,
-        "data.dev_file": dev,
-        **corpus_options(context),
-        "train.seed": seed,
-        "train.device": device,
-        "train.threads": threads,
-        "train.workers": workers,
-        "train.max_minutes": max_minutes,
-    }
-    settings = load_settings(config, overrides, flags)
+    _refuse_unused(options)
+    settings = load_settings(options.config, options.overrides, flags_of(options))
     # `audit` checks this too. Here it comes before torch is imported, and names the file.
-    refuse_without_effect(settings, str(config or "configuration"))
-    # Before hours of training: what is written has its place.
-    also = (settings.data.dev_file, settings.data.weights, settings.embeddings.vectors, config)
-    inputs = [corpus, *(str(path) for path in also if path)]
-    _check_places(inputs, {"--output": output, "--weights": weights}, html, force=force)
-    found = _audited(
-        settings, folds=folds, repeats=repeats, folds_by=folds_by, started_s=context.obj,
-        quiet=quiet,
-    )  # fmt: skip
-    if weights:
-        _write_weights(Path(weights), found, epsilon, force=force)
-    if output or (chosen == "jsonl" and not as_json):
-        _write_doubts(Path(output) if output else None, found, chosen, force=force)
-    if as_json:
+    refuse_without_effect(settings, str(options.config or "configuration"))
+    _check_places(options, settings)  # before hours of training
+    found = _audited(options, settings, context.obj)
+    if options.weights:
+        _write_weights(Path(options.weights), found, options)
+    if options.output or (options.chosen_format == "jsonl" and not options.as_json):
+        _write_doubts(found, options)
+    if options.as_json:
         typer.echo(to_json(found.to_dict()))
-    elif has_table:
-        _show_table(found, top)
-    if html is not None:
-        _write_page(Path(html), found)
-    if not quiet and (weights or output or html):
-        # What says how the corpus is read and a model is made of it.
-        options = {
-            "--config": config, "--task": task, "--train": corpus, "--dev": dev,
-            "--input-format": input_format, "--on-misaligned": on_misaligned,
-            "--token-column": token_column, "--tag-column": tag_column, "--encoding": encoding,
-            "--set": [*(overrides or ()), *([f"data.weights={weights}"] if weights else ())],
-        }  # fmt: skip
-        _note_next_command([output, weights, html], options if weights else {})
+    elif options.has_table:
+        _show_table(found, options.top)
+    if options.html is not None:
+        _write_page(Path(options.html), found)
+    if not options.quiet and (options.weights or options.output or options.html):
+        places = [options.output, options.weights, options.html]
+        _note_next_command(places, _options_of_next(options) if options.weights else {})
 
 
-def _refuse_unused(overrides: Sequence[str]) -> None:
-    """Refuse options of training that an audit does not read; in a configuration they may stand.
+def _refuse_unused(options: AuditOptions) -> None:
+    """Refuse options that would have no effect; in a configuration those of training may stand.
 
     Raises:
-        typer.BadParameter: one is set on the command line.
+        typer.BadParameter: one is given on the command line.
     """
-    for each in overrides:
+    if options.as_json and options.output_format:
+        raise typer.BadParameter("--json prints one object; --format is for a list of doubts")
+    has_top, has_epsilon = options.top is not None, options.epsilon is not None
+    refuse({"--top": has_top and not options.has_table}, "is for the table, which is not printed")
+    refuse({"--epsilon": has_epsilon and not options.weights}, "is for --weights")
+    for each in options.overrides or ():
         if reason := _UNUSED.get(each.partition("=")[0].strip()):
             raise typer.BadParameter(f"--set {each}: {reason}")
 
 
-def _check_places(
-    inputs: Sequence[str], places: dict[str, str | None], html: str | None, *, force: bool
-) -> None:
+def _check_places(options: AuditOptions, settings: "Config") -> None:
     """Refuse a file that exists, that is an input, or that is named twice.
 
     Raises:
@@ -237,18 +203,22 @@ def _check_places(
         require_place,
     )
 
+    data, vectors = settings.data, settings.embeddings.vectors
+    also = (data.dev_file, data.weights, vectors, options.config)
+    inputs = [options.corpus, *(str(path) for path in also if path)]
     read = [file for path in inputs for file in files_of(path)]
+    places = {"--output": options.output, "--weights": options.weights}
     named = {flag: path for flag, path in places.items() if path is not None}
     for flag, path in named.items():
         require_name(path, flag)
         require_file_name(path)
         refuse_input(Path(path), read)
-        require_place(Path(path), replace=force)
-    if html is not None:
+        require_place(Path(path), replace=options.force)
+    if options.html is not None:
         from tagkit.cli.shown.report_page import check_page
 
-        check_page(html, [*map(str, read)], [])
-        named["--html"] = html
+        check_page(options.html, [*map(str, read)], [])
+        named["--html"] = options.html
     flags: dict[Path, str] = {}
     for flag, path in named.items():
         other = flags.setdefault(Path(path).absolute(), flag)
@@ -256,16 +226,8 @@ def _check_places(
             raise typer.BadParameter(f"{other} and {flag} name one file")
 
 
-def _audited(
-    settings: "Config",
-    *,
-    folds: int,
-    repeats: int,
-    folds_by: Literal["sentence", "entity"],
-    started_s: float,
-    quiet: bool,
-) -> "Audit":
-    """The audit; its progress is shown unless `quiet`.
+def _audited(options: AuditOptions, settings: "Config", started_s: float) -> "Audit":
+    """The audit; its progress is shown unless --quiet is given.
 
     Raises:
         typer.Exit: a signal stopped it.
@@ -276,11 +238,11 @@ def _audited(
             from tagkit.cli.shown.several_progress import AuditProgress
             from tagkit.training.several.audit import AuditListener, audit
 
-            shown = AuditProgress(folds * repeats)
-            with nullcontext(AuditListener()) if quiet else shown as listener:
+            shown = AuditProgress(options.folds * options.repeats)
+            with nullcontext(AuditListener()) if options.quiet else shown as listener:
                 return audit(
-                    settings, folds=folds, repeats=repeats, folds_by=folds_by, listener=listener,
-                    stop=stop, started_s=started_s,
+                    settings, folds=options.folds, repeats=options.repeats,
+                    folds_by=options.folds_by, listener=listener, stop=stop, started_s=started_s,
                 )  # fmt: skip
     except Interrupted as error:  # there is nothing to resume
         from tagkit.cli.program.streams import say
@@ -290,20 +252,21 @@ def _audited(
         raise typer.Exit(status_of(error)) from None
 
 
-def _write_weights(path: Path, found: "Audit", epsilon: float | None, *, force: bool) -> None:
+def _write_weights(path: Path, found: "Audit", options: AuditOptions) -> None:
     from tagkit.corpus.splits.weights import write_weights
 
-    weights = found.weights(EPSILON if epsilon is None else epsilon)
-    write_weights(path, found.sentences, weights, force=force)
+    weights = found.weights(EPSILON if options.epsilon is None else options.epsilon)
+    write_weights(path, found.sentences, weights, force=options.force)
 
 
-def _write_doubts(path: Path | None, found: "Audit", output_format: str, *, force: bool) -> None:
+def _write_doubts(found: "Audit", options: AuditOptions) -> None:
     """Write all doubts to a file, or to standard output."""
     from tagkit.evaluation.analysis.label_errors import audit_lines
     from tagkit.storage import open_output
 
-    with open_output(path, replace=force) as write:
-        if output_format == "jsonl":
+    path = Path(options.output) if options.output else None
+    with open_output(path, replace=options.force) as write:
+        if options.chosen_format == "jsonl":
             for doubt in found.doubts:
                 write(to_json({"file": found.corpus, **doubt.to_dict()}) + "\n")
         else:
@@ -326,6 +289,18 @@ def _write_page(html: Path, found: "Audit") -> None:
     page = report_page(f"Labels in doubt in {found.corpus}", "", [Part("", found)])
     with open_output(html) as write:
         write(page)
+
+
+def _options_of_next(options: AuditOptions) -> dict[str, object]:
+    """What says how the corpus is read and a model is made of it, by flag, in the next command."""
+    reading, columns = options.reading, options.reading.columns
+    return {
+        "--config": options.config, "--task": options.task, "--train": options.corpus,
+        "--dev": options.dev, "--input-format": reading.input_format,
+        "--on-misaligned": reading.on_misaligned, "--token-column": columns.token_column,
+        "--tag-column": columns.tag_column, "--encoding": reading.encoding,
+        "--set": [*(options.overrides or ()), f"data.weights={options.weights}"],
+    }  # fmt: skip
 
 
 def _note_next_command(places: Sequence[str | None], options: Mapping[str, object]) -> None:

@@ -11,88 +11,70 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tagkit.cli.program.options import (
-    Device,
-    Encoding,
-    InputFormat,
-    LabelColumn,
-    Model,
-    TagColumn,
-    TextColumn,
-    Threads,
-    TokenColumn,
-    corpus_options,
-)
+from tagkit.cli.program.option_fields import flags_of, takes_options
+from tagkit.cli.program.options import AsJson, Model, Prediction, Reading
 from tagkit.errors import DataError
-from tagkit.text.json_text import to_json
 from tagkit.wording import plural
 
 if TYPE_CHECKING:  # imports torch
     from tagkit.inference.score.benchmark import ModelSpeed, Speed
 
-# \b keeps click from joining the lines.
-EXAMPLES = """\b
+EXAMPLES = """\
 Example:
   tagkit benchmark models/travel data/travel/test.conll
 """
 
 
-def benchmark_command(
-    context: typer.Context,
-    model: Model,
-    file: Annotated[str, typer.Argument(help="Corpus with gold tags or classes.", metavar="FILE")],
-    # How the corpus is read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = None,
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkOptions:
+    """The options of `tagkit benchmark`."""
+
+    model: Model
+    file: Annotated[str, typer.Argument(help="Corpus with gold tags or classes.", metavar="FILE")]
+    reading: Reading
     rounds: Annotated[
         int,
         typer.Option(
             min=1, help="Measurements of each figure; the median is reported.", metavar="N"
         ),
-    ] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
+    ] = 3
+    as_json: AsJson = False
+    prediction: Prediction
+
+
+@takes_options
+def benchmark_command(options: BenchmarkOptions) -> None:
     """Measure the speed, memory and score of a model.
 
     Speed and memory are those of this machine. The score is also measured at lower precision.
     """
-    from tagkit.cli.commands.benchmark import measure_commands
     from tagkit.cli.program.console import note
-    from tagkit.cli.program.messages import show_lines
+    from tagkit.cli.program.messages import show_result
     from tagkit.config import load_config
     from tagkit.corpus.source.source import rereadable
     from tagkit.inference.score.benchmark import measure
     from tagkit.models.base.device import set_threads
 
-    data = load_config(flags=corpus_options(context)).data
-    options = ["--device", device, "--encoding", data.encoding, "--input-format", data.format]
+    model, rounds, device = options.model, options.rounds, options.prediction.device
+    data = load_config(flags=flags_of(options)).data
+    reading = ["--device", device, "--encoding", data.encoding, "--input-format", data.format]
     # `predict`, which is measured too, reads tokens or texts alone.
-    columns = []
-    for flag, column in (("--token-column", token_column), ("--text-column", text_column)):
-        columns += [] if column is None else [flag, column]
-    each = set_threads(threads)
-    with rereadable(file) as path:  # a copy of standard input, which each command reads again
+    read = options.reading.columns
+    columns = [] if read.token_column is None else ["--token-column", read.token_column]
+    columns += [] if read.text_column is None else ["--text-column", read.text_column]
+    threads = set_threads(options.prediction.threads)
+    # A copy of standard input, which each command reads again.
+    with rereadable(options.file) as path:
         speed = measure(model, path, data, device=device, rounds=rounds, note=note)
         note("start-up ...")
-        measured = measure_commands(
-            speed, model, [path, *columns], options, threads=each, rounds=rounds
-        )
-    if as_json:
-        typer.echo(to_json(measured.to_dict()))
-    else:
-        show_lines(measured_lines(measured))
+        corpus = [path, *columns]
+        measured = measure_commands(speed, model, corpus, reading, threads=threads, rounds=rounds)
+    show_result(measured, measured_lines(measured), as_json=options.as_json)
 
 
 # Time and memory of `tagkit predict` as a whole program, start-up included, for `benchmark`.
 #
 # Each measurement starts a new process: in this one Python, torch and the model are loaded already.
-
 
 _SHORT_TEXT = b"A short text.\n"
 
@@ -216,7 +198,6 @@ def _runs(command: list[str], rounds: int) -> list[_ProgramRun]:
 
 
 # The peak memory of a process, as it measures it itself.
-
 
 # `tagkit` as a program of its own, whose last line on standard error is its peak in MB.
 PROGRAM = """

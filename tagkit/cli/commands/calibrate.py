@@ -1,39 +1,31 @@
 """`tagkit calibrate`."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagkit.cli.program.options import (
-    Device,
-    Encoding,
-    InputFormat,
-    LabelColumn,
-    Model,
-    TagColumn,
-    TextColumn,
-    Threads,
-    TokenColumn,
-    corpus_options,
-)
+from tagkit.cli.program.option_fields import flags_of, takes_options
+from tagkit.cli.program.options import AsJson, BatchSize, Model, Prediction, Reading
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
     from tagkit.inference.score.calibrate import Calibrated
 
-# \b keeps click from joining the lines.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   tagkit calibrate models/travel data/travel/dev.conll
   tagkit calibrate models/travel --reset
 """
 
 
-def calibrate_command(
-    context: typer.Context,
-    model: Model,
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions:
+    """The options of `tagkit calibrate`."""
+
+    model: Model
     file: Annotated[
         str | None,
         typer.Argument(
@@ -41,54 +33,48 @@ def calibrate_command(
             metavar="DEV",
             show_default=False,
         ),
-    ] = None,
-    reset: Annotated[
-        bool, typer.Option("--reset", help="Remove the calibration of the model.")
-    ] = False,
-    # How the corpus is read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    batch_size: Annotated[
-        int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
-    ] = BATCH_SIZE,
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
+    ] = None
+    reset: Annotated[bool, typer.Option("--reset", help="Remove the calibration of the model.")] = (
+        False
+    )
+    reading: Reading
+    as_json: AsJson = False
+    batch_size: BatchSize = BATCH_SIZE
+    prediction: Prediction
+
+
+@takes_options
+def calibrate_command(options: CalibrateOptions) -> None:
     """Fit the probabilities of a model to a corpus.
 
     They then agree better with how often the model is right. A temperature for each head is stored
     with the model; no prediction changes.
     """
-    if reset == (file is not None):
+    if options.reset == (options.file is not None):
         raise typer.BadParameter("expected either MODEL DEV, or MODEL --reset")
     # Imported here: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.program.console import note
-    from tagkit.cli.program.messages import show_lines
+    from tagkit.cli.program.messages import show_result
     from tagkit.inference.score.calibrate import calibrate, remove_calibration
     from tagkit.models.base.device import set_threads
 
+    model, file = options.model, options.file
     if file is None:
         folder = remove_calibration(model, note)
-        if as_json:
+        if options.as_json:
             typer.echo(to_json({"model": str(folder), "removed": True}))
         else:
             note(f"{folder}: the calibration is removed")
         return
-    set_threads(threads)
-    given = corpus_options(context)
-    options = {
-        name.removeprefix("data."): value for name, value in given.items() if value is not None
+    set_threads(options.prediction.threads)
+    reading = {
+        name.removeprefix("data."): value
+        for name, value in flags_of(options).items()
+        if value is not None
     }
-    found = calibrate(model, file, batch_size=batch_size, device=device, note=note, **options)
-    if as_json:
-        typer.echo(to_json(found.to_dict()))
-    else:
-        show_lines(_lines(found))
+    batch_size, device = options.batch_size, options.prediction.device
+    found = calibrate(model, file, batch_size=batch_size, device=device, note=note, **reading)
+    show_result(found, _lines(found), as_json=options.as_json)
 
 
 def _lines(found: "Calibrated") -> Iterator[str]:

@@ -2,100 +2,79 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tagkit.cli.program.messages import show_lines, with_flags
-from tagkit.cli.program.options import (
-    Encoding,
-    InputFormat,
-    LabelColumn,
-    Set,
-    TagColumn,
-    TextColumn,
-    TokenColumn,
-    corpus_options,
-    load_settings,
-)
+from tagkit.cli.program.option_fields import flags_of, takes_options
+from tagkit.cli.program.options import AsJson, Overrides, Reading, load_settings
 from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts, shown_lines
-from tagkit.corpus.lint.labels import shown
-from tagkit.corpus.lint.repair import Repaired
-from tagkit.corpus.source.source import source_name
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
 from tagkit.text.schemes import PLAIN
 from tagkit.wording import Setting, plural
 
-# \b keeps click from filling the lines.
-EXAMPLES = """\b
+if TYPE_CHECKING:  # its module imports pydantic
+    from tagkit.corpus.lint.repair import Repaired
+
+EXAMPLES = """\
 Examples:
   tagkit check train.conll dev.conll test.conll
   tagkit check train.conll --fix repaired.conll
 """
 
 
-def check_command(
-    context: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The options of `tagkit check`."""
+
     files: Annotated[
         list[str],
         typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE"),
-    ],
+    ]
     fix: Annotated[
         str | None,
         typer.Option(help="Write a repaired copy: a file, or a folder for several.", metavar="OUT"),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace files that exist in OUT.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    # How the corpora are read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = None,
-    overrides: Set = None,
-) -> None:
+    ] = None
+    force: Annotated[bool, typer.Option(help="Replace files that exist in OUT.")] = False
+    as_json: AsJson = False
+    reading: Reading
+    overrides: Overrides = None
+
+
+@takes_options
+def check_command(options: CheckOptions) -> None:
     """Check corpora for errors, and describe what they contain.
 
     --fix writes repaired copies, and never to a file that is read. The exit status is 1 if there
     are errors, and 0 if there are only warnings.
     """
-    if force and not fix:
+    if options.force and not options.fix:
         raise typer.BadParameter("--force needs --fix: without it nothing is written")
     # Late, as in every command: rich and pydantic would double the time that --help takes.
-    from tagkit.cli.commands.check import check_lines, repair_lines
     from tagkit.cli.program.console import note
     from tagkit.config.option import LABELS, Needs
     from tagkit.corpus.lint.check import check_files
-    from tagkit.corpus.lint.repair import copies_of, write_repaired
-    from tagkit.storage.places import require_file_name, require_name
+    from tagkit.corpus.lint.repair import write_repaired
 
-    settings = load_settings(None, overrides, corpus_options(context))
+    settings = load_settings(None, options.overrides, flags_of(options))
     if not Needs("task", LABELS).are_met_by(settings.task):
         raise ConfigError(
             Setting("task", settings.task),
             ["labels are checked, which plain text lacks; tagkit train describes the text"],
         )
     data = settings.data
-    copies: dict[str, Path] = {}
-    if fix is not None:
-        require_name(fix, "--fix")
-        if len(files) == 1:
-            require_file_name(fix)
-        # Before the reading, which may take minutes: a place that cannot be written is
-        # reported at once.
-        copies = copies_of(files, Path(fix), force=force)
-    report = check_files(files, data, note)
-    if not as_json:
+    copies = _copies(options)
+    report = check_files(options.files, data, note)
+    if not options.as_json:
         # Before any repair: it says why a file cannot be repaired.
         show_lines(check_lines(report))
-    repaired = write_repaired(copies, data, force=force)
+    repaired = write_repaired(copies, data, force=options.force)
     # One object for both, as a program reads one.
-    if as_json:
+    if options.as_json:
         facts: dict[str, Any] = report.to_dict()
         if copies:
             facts["repairs"] = {file: done.to_dict() for file, done in repaired.items()}
@@ -108,8 +87,23 @@ def check_command(
         raise typer.Exit(1)
 
 
-# The report of a check, and what was repaired, as lines of plain text.
+def _copies(options: CheckOptions) -> dict[str, Path]:
+    """The place of each file's repaired copy; none without --fix.
 
+    Before the reading, which may take minutes: a place that cannot be written is reported at once.
+    """
+    from tagkit.corpus.lint.repair import copies_of
+    from tagkit.storage.places import require_file_name, require_name
+
+    if options.fix is None:
+        return {}
+    require_name(options.fix, "--fix")
+    if len(options.files) == 1:
+        require_file_name(options.fix)
+    return copies_of(options.files, Path(options.fix), force=options.force)
+
+
+# The report of a check, and what was repaired, as lines of plain text.
 
 # What `FileFacts.scheme` is where the file has no spans: plain labels, classes, text alone.
 _NO_TYPES = (PLAIN, "classes", None)
@@ -119,6 +113,8 @@ _MAX_OF_A_KIND = 10  # findings of one kind in one file that are shown
 
 def check_lines(report: CheckReport) -> Iterator[str]:
     """Facts of each file, findings with the worst first, and the verdict."""
+    from tagkit.corpus.source.source import source_name
+
     for facts in report.files:
         yield from _facts_lines(facts)
         yield ""
@@ -137,7 +133,7 @@ def check_lines(report: CheckReport) -> Iterator[str]:
     yield f"verdict: {report.verdict}"
 
 
-def repair_lines(file: str, done: Repaired) -> Iterator[str]:
+def repair_lines(file: str, done: "Repaired") -> Iterator[str]:
     """The repairs that were made in a file, and the errors that were left in it."""
     yield ""
     yield f"wrote {file}{'; repairs:' if done.repairs else '; there was nothing to repair'}"
@@ -155,6 +151,9 @@ def repair_lines(file: str, done: Repaired) -> Iterator[str]:
 
 
 def _facts_lines(facts: FileFacts) -> Iterator[str]:
+    from tagkit.corpus.lint.labels import shown
+    from tagkit.corpus.source.source import source_name
+
     texts = facts.scheme in ("classes", None)  # an example is a text there, not a sentence
     labels = Counter(facts.labels)
     yield source_name(facts.file)
@@ -177,6 +176,8 @@ def _what(facts: FileFacts) -> str:
 
 def _finding_line(finding: CorpusFinding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
+    from tagkit.corpus.source.source import source_name
+
     if len(finding.lines) == 1:
         return f"{source_name(finding.file)}:{finding.lines[0]}: {with_flags(finding.message)}"
     where = f"; {shown_lines(finding.lines)}" if finding.lines else ""

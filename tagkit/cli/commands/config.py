@@ -3,20 +3,23 @@
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagkit.cli.program.completion import complete_part, values_of
 from tagkit.cli.program.messages import OPTION_FLAGS
-from tagkit.cli.program.options import DevFile, Set, TestFile, TrainFile, load_settings
-from tagkit.config import Config, tunable_options, unknown_option
-from tagkit.config.description import Described, described_options
+from tagkit.cli.program.option_fields import Sets, flags_of, given_flags, takes_options
+from tagkit.cli.program.options import DevFile, Overrides, TestFile, TrainFile, load_settings
+from tagkit.cli.program.refusals import refuse
 from tagkit.errors import ConfigError
 from tagkit.wording import shown_name
 
-# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
-EXAMPLES = """\b
+if TYPE_CHECKING:  # its module imports pydantic
+    from tagkit.config.description import Described
+
+EXAMPLES = """\
 Examples:
   tagkit config
   tagkit config encoder
@@ -30,7 +33,10 @@ _HEAD = (
 )
 
 
-def config_command(
+@dataclass(frozen=True, kw_only=True)
+class ConfigOptions:
+    """The options of `tagkit config`."""
+
     part: Annotated[
         str | None,
         typer.Argument(
@@ -39,10 +45,10 @@ def config_command(
             show_default="all options",
             autocompletion=complete_part,
         ),
-    ] = None,
-    train: TrainFile = None,
-    dev: DevFile = None,
-    test: TestFile = None,
+    ] = None
+    train: TrainFile = None
+    dev: DevFile = None
+    test: TestFile = None
     task: Annotated[
         str | None,
         typer.Option(
@@ -50,10 +56,14 @@ def config_command(
             show_default="the task that the corpus is for",
             autocompletion=values_of("task"),
         ),
-    ] = None,
-    vectors: Annotated[str | None, typer.Option(metavar="FILE")] = None,
-    overrides: Set = None,
-) -> None:
+        Sets("task"),
+    ] = None
+    vectors: Annotated[str | None, typer.Option(metavar="FILE"), Sets("embeddings.vectors")] = None
+    overrides: Overrides = None
+
+
+@takes_options
+def config_command(options: ConfigOptions) -> None:
     """List the options, or write a configuration file.
 
     The list has the default and the meaning of each.
@@ -62,37 +72,20 @@ def config_command(
     --task, the task is the one that the corpus is for. Comments say what each option means, and
     what "auto" resolves to.
     """
-    from tagkit.cli.commands.config import chosen_options, one_option_lines, option_lines
-    from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.program.terminal import width_of
-
-    if train is None:
-        given = {"--dev": dev, "--test": test, "--task": task, "--vectors": vectors}
-        given["--set"] = overrides[0] if overrides else None
-        for flag, value in given.items():
-            if value is not None:
-                raise typer.BadParameter(f"{flag} needs --train: without it no file is written")
-        options = chosen_options(part)
-        width = width_of(sys.stdout)
-        is_one = part == options[0].name
-        lines = one_option_lines(options[0], width) if is_one else option_lines(options, width)
-        show_lines(lines)
+    if options.train is None:
+        given = {**given_flags(options), "--set": bool(options.overrides)}
+        del given["--part"]
+        refuse(given, "needs --train: without it no file is written")
+        _list_options(options.part)
         return
-    if part is not None:
+    if options.part is not None:
         raise typer.BadParameter(
-            f"expected either {shown_name(part)}, to list options, or --train "
-            f"{shown_name(train)}, to write a complete configuration; found both"
+            f"expected either {shown_name(options.part)}, to list options, or --train "
+            f"{shown_name(options.train)}, to write a complete configuration; found both"
         )
     from tagkit.config import refuse_without_effect, with_options
 
-    flags = {
-        "task": task,
-        "data.train_file": train,
-        "data.dev_file": dev,
-        "data.test_file": test,
-        "embeddings.vectors": vectors,
-    }
-    settings = load_settings(None, overrides, flags)
+    settings = load_settings(None, options.overrides, flags_of(options))
     is_detected = "task" not in settings.model_fields_set
     if not is_detected:  # before torch is imported
         refuse_without_effect(settings, "tagkit config")
@@ -104,26 +97,39 @@ def config_command(
     typer.echo(starting_config(settings, _HEAD, is_detected=is_detected), nl=False)
 
 
-# The options of the configuration as lines for people: all, those of a section, or one.
+def _list_options(part: str | None) -> None:
+    """Print the options of a section, or one; all without a name."""
+    from tagkit.cli.program.messages import show_lines
+    from tagkit.cli.program.terminal import width_of
 
+    options = chosen_options(part)
+    width = width_of(sys.stdout)
+    is_one = part == options[0].name
+    show_lines(one_option_lines(options[0], width) if is_one else option_lines(options, width))
+
+
+# The options of the configuration as lines for people: all, those of a section, or one.
 
 _MEANING_AT = 30  # the column in which meanings begin
 _NARROW = 70  # below so many columns of a terminal, meanings are below their options
 
 
-def chosen_options(part: str | None) -> list[Described]:
+def chosen_options(part: str | None) -> "list[Described]":
     """The options of a section, or the one of this dotted name; all without one.
 
     Raises:
         ConfigError: there is no such section or option.
     """
+    from tagkit.config import unknown_option
+    from tagkit.config.description import described_options
+
     found = [each for each in described_options() if part in (None, each.section, each.name)]
     if not found:
         raise ConfigError("tagkit config", [unknown_option(part or "")])
     return found
 
 
-def option_lines(options: Sequence[Described], width: int | None) -> Iterator[str]:
+def option_lines(options: "Sequence[Described]", width: int | None) -> Iterator[str]:
     """Options below the names of their sections, each with its default and meaning.
 
     Args:
@@ -141,8 +147,10 @@ def option_lines(options: Sequence[Described], width: int | None) -> Iterator[st
         yield from _lines(_setting(each), meaning, width)
 
 
-def one_option_lines(option: Described, width: int | None) -> Iterator[str]:
+def one_option_lines(option: "Described", width: int | None) -> Iterator[str]:
     """One option, with what a run, a search and the command line do with it."""
+    from tagkit.config import Config, tunable_options
+
     meta = option.option
     default = f" = {option.default}" if option.default else ", unset by default"
     yield f"{option.name}{default}"
@@ -162,7 +170,7 @@ def one_option_lines(option: Described, width: int | None) -> Iterator[str]:
         yield from _indented(fact, width, 2)
 
 
-def _setting(option: Described) -> str:
+def _setting(option: "Described") -> str:
     return f"{option.key} = {option.default}" if option.default else f"{option.key} (unset)"
 
 

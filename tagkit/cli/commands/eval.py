@@ -1,107 +1,38 @@
 """`tagkit eval`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagkit.cli.program.completion import complete_column, values_of
+from tagkit.cli.program.option_fields import Sets, flags_of, given_flags, takes_options
 from tagkit.cli.program.options import (
-    Device,
+    AsJson,
+    Columns,
     Encoding,
     InputFormat,
-    LabelColumn,
     OnMisaligned,
-    TagColumn,
-    TextColumn,
-    Threads,
-    TokenColumn,
+    Prediction,
     column,
-    corpus_options,
 )
 from tagkit.cli.program.refusals import refuse
 from tagkit.errors import DataError
 from tagkit.limits import BATCH_SIZE, CACHE_SHARE, CACHE_THETA, CACHE_THETA_MAX, CACHE_WINDOW
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # their modules import torch
+    from tagkit.cli.shown.report_page import ReportPage
     from tagkit.inference.predict.predictor import Predictor
-if TYPE_CHECKING:  # its module imports torch
     from tagkit.nn.softmax.neural_cache import CacheOptions
-
-
-# Options of the neural cache of `tagkit eval`.
-
-
-Cache = Annotated[
-    bool,
-    typer.Option(
-        "--cache",
-        help="Mix a neural cache of the preceding text into the probabilities of a language model.",
-    ),
-]
-CacheWindow = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Units that the cache reaches back.",
-        metavar="N",
-        show_default=f"{CACHE_WINDOW}",
-    ),
-]
-CacheTheta = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        max=CACHE_THETA_MAX,
-        help="How much the cache prefers the states that are most like the present one; 0 for not "
-        "at all.",
-        metavar="T",
-        show_default=f"{CACHE_THETA}",
-    ),
-]
-CacheShare = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        help="Share of the cache in a probability, below 1.",
-        metavar="L",
-        show_default=f"{CACHE_SHARE}",
-    ),
-]
-
-
-def cache_of(
-    cache: bool, window: int | None, theta: float | None, share: float | None
-) -> "CacheOptions | None":
-    """The options of the cache; None where there is none.
-
-    Raises:
-        typer.BadParameter: an option is given without the cache.
-    """
-    given = {"window": window, "theta": theta, "share": share}
-    if not cache:
-        refuse(
-            {f"--cache-{name}": value is not None for name, value in given.items()},
-            "is for --cache",
-        )
-        return None
-    from tagkit.nn.softmax.neural_cache import CacheOptions
-
-    return CacheOptions(
-        window=CACHE_WINDOW if window is None else window,
-        theta=CACHE_THETA if theta is None else theta,
-        share=CACHE_SHARE if share is None else share,
-    )
-
 
 # Options that not every evaluation has a use for, in the order in which they are refused.
 _ANALYSES = ("--measures", "--errors", "--slices", "--interval", "--calibration")
 _OF_LABELS = (*_ANALYSES, "--verify", "--coverage")
 _OF_MODELS = ("--batch-size", "--coverage", "--device", "--threads", "--cache")
 
-# \b keeps click from joining the lines.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   tagkit eval models/travel data/travel/test.conll
   tagkit eval --gold test.conll --pred tagged.conll --strict --json
@@ -115,8 +46,70 @@ Examples:
 """
 
 
-def eval_command(
-    context: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class NeuralCache:
+    """The neural cache of `tagkit eval`."""
+
+    cache: Annotated[
+        bool,
+        typer.Option(
+            help="Mix a neural cache of the preceding text into the probabilities of a language "
+            "model."
+        ),
+    ] = False
+    cache_window: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Units that the cache reaches back.",
+            metavar="N",
+            show_default=f"{CACHE_WINDOW}",
+        ),
+    ] = None
+    cache_theta: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=CACHE_THETA_MAX,
+            help="How much the cache prefers the states that are most like the present one; 0 for "
+            "not at all.",
+            metavar="T",
+            show_default=f"{CACHE_THETA}",
+        ),
+    ] = None
+    cache_share: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Share of the cache in a probability, below 1.",
+            metavar="L",
+            show_default=f"{CACHE_SHARE}",
+        ),
+    ] = None
+
+    def chosen(self) -> "CacheOptions | None":
+        """The options of the cache; None where there is none.
+
+        Raises:
+            typer.BadParameter: an option is given without the cache.
+        """
+        if not self.cache:
+            refuse(given_flags(self), "is for --cache")
+            return None
+        from tagkit.nn.softmax.neural_cache import CacheOptions
+
+        window, theta, share = self.cache_window, self.cache_theta, self.cache_share
+        return CacheOptions(
+            window=CACHE_WINDOW if window is None else window,
+            theta=CACHE_THETA if theta is None else theta,
+            share=CACHE_SHARE if share is None else share,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions:
+    """The options of `tagkit eval`."""
+
     # typer does not check that the folder can be read, as the loader says more precisely what is
     # wrong.
     models: Annotated[
@@ -127,17 +120,17 @@ def eval_command(
             show_default=False,
             readable=False,
         ),
-    ] = None,
+    ] = None
     file: Annotated[
         str | None,
         typer.Argument(
             help="Corpus with gold tags or classes.", metavar="FILE", show_default=False
         ),
-    ] = None,
+    ] = None
     gold: Annotated[
         str | None,
         typer.Option(help="File with gold tags, spans or classes.", metavar="FILE"),
-    ] = None,
+    ] = None
     pred: Annotated[
         list[str] | None,
         typer.Option(
@@ -147,14 +140,10 @@ def eval_command(
             metavar="FILE",
             show_default="the gold file",
         ),
-    ] = None,
-    # How the corpora are read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    on_misaligned: OnMisaligned = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
+    ] = None
+    input_format: InputFormat = None
+    on_misaligned: OnMisaligned = None
+    columns: Columns
     pred_column: Annotated[
         str | None,
         typer.Option(
@@ -163,7 +152,7 @@ def eval_command(
             show_default="-1; of CoNLL-U, that of the gold tags",
             autocompletion=complete_column,
         ),
-    ] = None,
+    ] = None
     scheme: Annotated[
         str,
         typer.Option(
@@ -171,39 +160,29 @@ def eval_command(
             metavar="SCHEME",
             autocompletion=values_of("data.scheme"),
         ),
-    ] = "auto",
-    strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
+        Sets("data.scheme"),
+    ] = "auto"
+    strict: Annotated[bool, typer.Option(help="Count well-formed spans only.")] = False
     verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify", help="Score again with seqeval, in both modes, and compare the numbers."
-        ),
-    ] = False,
+        bool, typer.Option(help="Score again with seqeval, in both modes, and compare the numbers.")
+    ] = False
     measures: Annotated[
         bool,
-        typer.Option(
-            "--measures", help="Add strict, exact, partial, type and surface-form scores of spans."
-        ),
-    ] = False,
+        typer.Option(help="Add strict, exact, partial, type and surface-form scores of spans."),
+    ] = False
     errors: Annotated[
-        bool,
-        typer.Option(
-            "--errors", help="Add the kinds of error, what each costs, and examples in context."
-        ),
-    ] = False,
+        bool, typer.Option(help="Add the kinds of error, what each costs, and examples in context.")
+    ] = False
     slices: Annotated[
         bool,
-        typer.Option(
-            "--slices", help="Add scores by length and, with --train, by what training has seen."
-        ),
-    ] = False,
+        typer.Option(help="Add scores by length and, with --train, by what training has seen."),
+    ] = False
     train: Annotated[
         str | None, typer.Option(help="Training corpus, for --slices and --html.", metavar="FILE")
-    ] = None,
+    ] = None
     interval: Annotated[
-        bool,
-        typer.Option("--interval", help="Add the 95 % bootstrap interval of the main score."),
-    ] = False,
+        bool, typer.Option(help="Add the 95 % bootstrap interval of the main score.")
+    ] = False
     coverage: Annotated[
         float | None,
         typer.Option(
@@ -212,18 +191,12 @@ def eval_command(
             metavar="P",
             show_default="no sets",
         ),
-    ] = None,
+    ] = None
     calibration: Annotated[
         bool,
-        typer.Option(
-            "--calibration",
-            help="Add how far probabilities can be trusted, and scores by threshold.",
-        ),
-    ] = False,
-    cache: Cache = False,
-    cache_window: CacheWindow = None,
-    cache_theta: CacheTheta = None,
-    cache_share: CacheShare = None,
+        typer.Option(help="Add how far probabilities can be trusted, and scores by threshold."),
+    ] = False
+    neural_cache: NeuralCache
     html: Annotated[
         str | None,
         typer.Option(
@@ -231,7 +204,7 @@ def eval_command(
             "meaning for the labels, asked for or not. A page that exists is replaced.",
             metavar="FILE",
         ),
-    ] = None,
+    ] = None
     curve: Annotated[
         Path | None,
         typer.Option(
@@ -239,22 +212,24 @@ def eval_command(
             readable=False,
             metavar="FILE",
         ),
-    ] = None,
+    ] = None
     audit: Annotated[
         Path | None,
         typer.Option(
             help="Output of tagkit audit --json, for --html.", readable=False, metavar="FILE"
         ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    encoding: Encoding = None,
+    ] = None
+    as_json: AsJson = False
+    encoding: Encoding = None
     batch_size: Annotated[
         int | None,
         typer.Option(min=1, help="Sentences per batch.", metavar="N", show_default=f"{BATCH_SIZE}"),
-    ] = None,
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
+    ] = None
+    prediction: Prediction
+
+
+@takes_options
+def eval_command(options: EvalOptions) -> None:
     """Score a model, or predictions, against gold labels.
 
     With --gold alone, a column file holds both: gold tags in the last column but one, predicted
@@ -265,58 +240,50 @@ def eval_command(
     from tagkit.cli.shown.eval_report import Wanted, runs_of, show_system, show_systems
     from tagkit.config import load_config
 
-    if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
+    models, gold, file, preds = options.models or (), options.gold, options.file, options.pred or ()
+    if bool(models and file) == bool(gold) or (preds and not gold) or bool(models) != bool(file):
         raise typer.BadParameter(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
-    read = [run for each in pred or () for run in runs_of(each)]
-    several = len(models or ()) > 1 or len(read) > 1
-    given = {
-        "--measures": measures,
-        "--errors": errors,
-        "--slices": slices,
-        "--interval": interval,
-        "--calibration": calibration,
-        "--verify": verify,
-        "--coverage": coverage is not None,
-        "--cache": cache,
-        "--batch-size": batch_size is not None,
-        "--device": device != "auto",
-        "--threads": threads is not None,
-        "--pred-column": pred_column is not None,
-        "--train": train is not None,
-        "--html": html is not None,
-        "--curve": curve is not None,
-        "--audit": audit is not None,
-    }
+    read = [run for each in preds for run in runs_of(each)]
+    several = len(models) > 1 or len(read) > 1
+    given = given_flags(options)
     _refuse_without_effect(given, of_files=bool(gold), several=several, typed=file == "-")
-    cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
+    cache = options.neural_cache.chosen()
     # None leaves a key as it is; with a model the missing ones are those of its training.
-    flags = {**corpus_options(context), "data.scheme": scheme}
-    data = load_config(flags=flags).data
+    data = load_config(flags=flags_of(options)).data
     from tagkit.inference.score.scoring import Scoring
 
-    size = batch_size or BATCH_SIZE
-    scoring = Scoring(data, column(pred_column), strict, size, note, cache_options)
+    pred_column = None if options.pred_column is None else column(options.pred_column)
+    size = options.batch_size or BATCH_SIZE
+    scoring = Scoring(data, pred_column, options.strict, size, note, cache)
+    device = options.prediction.device
     if models:  # else no torch, which takes seconds to import
         from tagkit.models.base.device import set_threads
 
-        set_threads(threads)
+        set_threads(options.prediction.threads)
     corpus = gold or file or ""
-    page = None
-    if html is not None:
-        from tagkit.cli.shown.report_page import ReportPage
-
-        scored = [*map(str, models or ()), *read, corpus][0]
-        files = read if train is None else [*read, train]
-        page = ReportPage(html, curve, audit, scored, corpus, models or (), files)
+    page = _page(options, corpus, read)
     if several:
-        show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
+        show_systems(scoring, corpus, models, preds, device, page, as_json=options.as_json)
         return
     predictor = _load(models[0], device, given) if models else None
     analyses = [option.removeprefix("--") for option in _ANALYSES if given[option]]
-    wanted = Wanted(analyses, train, coverage, verify, page)
-    show_system(scoring, corpus, pred[0] if pred else None, predictor, wanted, as_json=as_json)
+    wanted = Wanted(analyses, options.train, options.coverage, options.verify, page)
+    pred = preds[0] if preds else None
+    show_system(scoring, corpus, pred, predictor, wanted, as_json=options.as_json)
+
+
+def _page(options: EvalOptions, corpus: str, read: Sequence[str]) -> "ReportPage | None":
+    """The page of --html on `corpus` and the files that are `read` beside it; None without it."""
+    if options.html is None:
+        return None
+    from tagkit.cli.shown.report_page import ReportPage
+
+    models = options.models or ()
+    scored = [*map(str, models), *read, corpus][0]
+    files = read if options.train is None else [*read, options.train]
+    return ReportPage(options.html, options.curve, options.audit, scored, corpus, models, files)
 
 
 def _refuse_without_effect(

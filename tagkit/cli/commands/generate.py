@@ -2,14 +2,16 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tagkit.cli.program.messages import with_flags
-from tagkit.cli.program.options import Device, Encoding, Model, Threads
+from tagkit.cli.program.option_fields import flags_of, given_flags, takes_options
+from tagkit.cli.program.options import Encoding, Model, Prediction
 from tagkit.cli.program.refusals import refuse
 from tagkit.cli.program.terminal import is_terminal
 from tagkit.errors import FormatError
@@ -22,8 +24,7 @@ if TYPE_CHECKING:  # their modules import torch
     from tagkit.inference.generate.generation_options import GenerationOptions
     from tagkit.inference.generate.language_model_reader import LanguageModelReader
 
-# \b keeps click from joining the lines.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   tagkit generate models/novel --prompt "It was a dark"
   tagkit generate models/novel --samples 3 --temperature 0.8 --top-p 0.9 --seed 7
@@ -32,23 +33,14 @@ Examples:
 """
 
 
-def generate_command(
-    model: Model,
-    prompt: Annotated[
-        str | None,
-        typer.Option(help="Text to continue.", metavar="TEXT", show_default="none"),
-    ] = None,
-    prompt_file: Annotated[
-        str | None,
-        typer.Option(
-            help="File with the text to continue, without its last line end; - is standard input.",
-            metavar="FILE",
-        ),
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """How texts are generated; the defaults are those of `GenerationOptions`."""
+
     samples: Annotated[
         int | None,
         typer.Option(min=1, help="Number of texts.", metavar="N", show_default="1"),
-    ] = None,
+    ] = None
     max_units: Annotated[
         int | None,
         typer.Option(
@@ -58,7 +50,7 @@ def generate_command(
             metavar="N",
             show_default=f"{MAX_UNITS}",
         ),
-    ] = None,
+    ] = None
     end: Annotated[
         Literal["symbol", "halt", "length"] | None,
         typer.Option(
@@ -66,7 +58,7 @@ def generate_command(
             "probability; length, --max-units alone.",
             show_default="halt if the model has it, else symbol",
         ),
-    ] = None,
+    ] = None
     temperature: Annotated[
         float | None,
         typer.Option(
@@ -76,13 +68,13 @@ def generate_command(
             metavar="T",
             show_default="1",
         ),
-    ] = None,
+    ] = None
     top_k: Annotated[
         int | None,
         typer.Option(
             min=1, help="Sample from the K most probable units.", metavar="K", show_default="all"
         ),
-    ] = None,
+    ] = None
     top_p: Annotated[
         float | None,
         typer.Option(
@@ -91,7 +83,7 @@ def generate_command(
             metavar="P",
             show_default="all",
         ),
-    ] = None,
+    ] = None
     repetition_penalty: Annotated[
         float | None,
         typer.Option(
@@ -99,10 +91,8 @@ def generate_command(
             metavar="R",
             show_default="1",
         ),
-    ] = None,
-    greedy: Annotated[
-        bool, typer.Option("--greedy", help="Take the most probable unit each time.")
-    ] = False,
+    ] = None
+    greedy: Annotated[bool, typer.Option(help="Take the most probable unit each time.")] = False
     beam: Annotated[
         int | None,
         typer.Option(
@@ -110,7 +100,7 @@ def generate_command(
             help="Search for the most probable text with a beam of N hypotheses.",
             metavar="N",
         ),
-    ] = None,
+    ] = None
     length_penalty: Annotated[
         float | None,
         typer.Option(
@@ -119,14 +109,37 @@ def generate_command(
             metavar="A",
             show_default="1",
         ),
-    ] = None,
+    ] = None
     allow_unknown: Annotated[
-        bool,
-        typer.Option("--allow-unknown", help="Generate the unknown unit too, which is not text."),
-    ] = False,
+        bool, typer.Option(help="Generate the unknown unit too, which is not text.")
+    ] = False
     seed: Annotated[
         int | None, typer.Option(help="Random seed.", metavar="N", show_default="1")
-    ] = None,
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The options that are given, by name."""
+        values = vars(self).items()
+        return {name: value for name, value in values if value is not None and value is not False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """The options of `tagkit generate`."""
+
+    model: Model
+    prompt: Annotated[
+        str | None,
+        typer.Option(help="Text to continue.", metavar="TEXT", show_default="none"),
+    ] = None
+    prompt_file: Annotated[
+        str | None,
+        typer.Option(
+            help="File with the text to continue, without its last line end; - is standard input.",
+            metavar="FILE",
+        ),
+    ] = None
+    generation: Generation
     score: Annotated[
         str | None,
         typer.Option(
@@ -134,63 +147,71 @@ def generate_command(
             "standard input.",
             metavar="FILE",
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object per text or line.")
-    ] = False,
-    encoding: Encoding = None,
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
+    ] = False
+    encoding: Encoding = None
+    prediction: Prediction
+
+
+@takes_options
+def generate_command(options: GenerateOptions) -> None:
     """Generate texts from a language model, or score lines.
 
     A text is printed as it is generated. Units are sampled, unless --greedy or --beam is given.
     """
-    from tagkit.inference.generate.generation_options import options_of, without_effect
-
-    values = {
-        "samples": samples, "max_units": max_units, "end": end, "temperature": temperature,
-        "top_k": top_k, "top_p": top_p, "repetition_penalty": repetition_penalty,
-        "greedy": greedy or None, "beam": beam, "length_penalty": length_penalty,
-        "allow_unknown": allow_unknown or None, "seed": seed,
-    }  # fmt: skip
-    given = {name: value for name, value in values.items() if value is not None}
-    # What would have no effect is refused: an option that is ignored hides a mistake.
-    if score is not None:
-        texts = {"--prompt": prompt is not None, "--prompt-file": prompt_file is not None}
-        options = {f"--{name.replace('_', '-')}": True for name in given}
-        refuse({**texts, **options}, "is for texts that are generated, and --score scores a file")
-    if problem := without_effect(given):
-        raise typer.BadParameter(with_flags(problem))
-    refuse(
-        {"--prompt-file": prompt is not None and prompt_file is not None},
-        "and --prompt are both given: leave out one of them",
-    )
-    refuse(
-        {"--encoding": encoding is not None and prompt_file is None and score is None},
-        "is for --prompt-file and --score",
-    )
-    if odd := LONE_SURROGATE.search(prompt or ""):  # a byte of the command line that is no UTF-8
-        found = f"the byte 0x{ord(odd[0]) & 0xFF:02x}"
-        raise typer.BadParameter(f"--prompt: expected text in UTF-8, found {found}")
+    given = options.generation.given()
+    _refuse_without_effect(options, given)
     from tagkit.config import load_config
+    from tagkit.inference.generate.generation_options import options_of
 
-    data = load_config(flags={"data.encoding": encoding}).data
+    data = load_config(flags=flags_of(options)).data
     asked = options_of(given)  # before the model is loaded, which takes time
     from tagkit.inference.generate.language_model import load_reader
     from tagkit.models.base.device import set_threads
 
-    set_threads(threads)
-    text = prompt or ""
-    if prompt_file is not None:
+    set_threads(options.prediction.threads)
+    text = options.prompt or ""
+    if options.prompt_file is not None:
         from tagkit.corpus.source.source import read_text
 
-        text = read_text(prompt_file, data.encoding).replace("\r\n", "\n").removesuffix("\n")
-    reader = load_reader(model, device)
-    if score is None:
-        _generate(reader, text, asked, as_json=as_json)
+        text = read_text(options.prompt_file, data.encoding)
+        text = text.replace("\r\n", "\n").removesuffix("\n")
+    reader = load_reader(options.model, options.prediction.device)
+    if options.score is None:
+        _generate(reader, text, asked, as_json=options.as_json)
     else:
-        _score(reader, score, data.encoding, as_json=as_json)
+        _score(reader, options.score, data.encoding, as_json=options.as_json)
+
+
+def _refuse_without_effect(options: GenerateOptions, given: Mapping[str, Any]) -> None:
+    """Refuse what would have no effect, as an option that is ignored hides a mistake.
+
+    Raises:
+        typer.BadParameter: some is given, or a prompt that is no text.
+    """
+    from tagkit.inference.generate.generation_options import without_effect
+
+    has_prompt, has_file = options.prompt is not None, options.prompt_file is not None
+    if options.score is not None:
+        texts = {"--prompt": has_prompt, "--prompt-file": has_file}
+        texts |= given_flags(options.generation)
+        refuse(texts, "is for texts that are generated, and --score scores a file")
+    if problem := without_effect(given):
+        raise typer.BadParameter(with_flags(problem))
+    refuse(
+        {"--prompt-file": has_prompt and has_file},
+        "and --prompt are both given: leave out one of them",
+    )
+    refuse(
+        {"--encoding": options.encoding is not None and not has_file and options.score is None},
+        "is for --prompt-file and --score",
+    )
+    # A byte of the command line that is no UTF-8.
+    if odd := LONE_SURROGATE.search(options.prompt or ""):
+        found = f"the byte 0x{ord(odd[0]) & 0xFF:02x}"
+        raise typer.BadParameter(f"--prompt: expected text in UTF-8, found {found}")
 
 
 def _generate(

@@ -1,23 +1,17 @@
 """`tagkit info`."""
 
-from typing import Annotated
-
 import typer
 
-from tagkit.cli.program.options import Model
+from tagkit.cli.program.options import AsJson, Model
 from tagkit.text.json_text import to_json
 
-# \b keeps click from joining the lines.
-EXAMPLES = """\b
+EXAMPLES = """\
 Example:
   tagkit info models/travel
 """
 
 
-def info_command(
-    model: Model,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def info_command(model: Model, as_json: AsJson = False) -> None:
     """Describe a model and its scores.
 
     The digests, names and shapes of the whole model are checked.

@@ -1,41 +1,32 @@
 """`tagkit learning-curve`."""
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tagkit.cli.program.option_fields import Sets, flags_of, takes_options
 from tagkit.cli.program.options import (
-    ConfigFile,
-    DevFile,
-    Encoding,
-    InputFormat,
-    LabelColumn,
+    SEEDS,
+    AsJson,
+    Hardware,
     Metric,
-    OnMisaligned,
+    Overrides,
     Quiet,
     Seed,
-    Set,
-    TagColumn,
+    SpanReading,
     TaskOfLabels,
-    TextColumn,
-    Threads,
-    TokenColumn,
-    TrainDevice,
-    TrainFile,
-    TrainWorkers,
-    config_file,
-    corpus_options,
+    TrainingFiles,
+    folder_option,
     load_settings,
 )
+from tagkit.cli.program.refusals import refuse_contradictions
 from tagkit.cli.program.signals import stop_on_signal
-from tagkit.errors import ConfigError
-from tagkit.text.json_text import to_json
 
 FOLDER = "models/learning-curve"  # by default
-# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   tagkit learning-curve --train train.conll --dev dev.conll -o models/curve
   tagkit learning-curve --train train.conll --dev dev.conll --seeds 1,2,3
@@ -44,22 +35,21 @@ Examples:
 """
 
 
-def learning_curve_command(
-    context: typer.Context,
-    config: ConfigFile = None,
-    task: TaskOfLabels = None,
-    train: TrainFile = None,
-    dev: DevFile = None,
+@dataclass(frozen=True, kw_only=True)
+class CurveFiles(TrainingFiles):
+    """What the models of a learning curve learn: labels."""
+
+    task: TaskOfLabels = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveOptions:
+    """The options of `tagkit learning-curve`."""
+
+    files: CurveFiles
     output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder of the learning curve.",
-            metavar="DIR",
-            show_default=FOLDER,
-        ),
-    ] = None,
+        str | None, folder_option("Folder of the learning curve.", FOLDER), Sets("output.dir")
+    ] = None
     sizes: Annotated[
         str | None,
         typer.Option(
@@ -67,34 +57,29 @@ def learning_curve_command(
             metavar="SIZE,SIZE,...",
             show_default="1/16,1/8,1/4,1/2,1/1; from 10 sentences on",
         ),
-    ] = None,
-    overrides: Set = None,
-    # How the corpora are read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    on_misaligned: OnMisaligned = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = None,
-    seed: Seed = None,
+    ] = None
+    overrides: Overrides = None
+    reading: SpanReading
+    seed: Seed = None
     seeds: Annotated[
         str | None,
         typer.Option(
             metavar="N,N,...", help="Train each size with each seed, which draws parts of its own."
         ),
-    ] = None,
-    device: TrainDevice = None,
-    threads: Threads = None,
-    workers: TrainWorkers = None,
-    metric: Metric = None,
+        SEEDS,
+    ] = None
+    hardware: Hardware
+    metric: Metric = None
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume the curve in DIR, or add sizes or seeds to it.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the curve in DIR.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Quiet = False,
-) -> None:
+        bool, typer.Option(help="Resume the curve in DIR, or add sizes or seeds to it.")
+    ] = False
+    force: Annotated[bool, typer.Option(help="Replace the curve in DIR.")] = False
+    as_json: AsJson = False
+    quiet: Quiet = False
+
+
+@takes_options
+def learning_curve_command(options: CurveOptions) -> None:
     """Forecast what more training data would bring.
 
     Models are trained on growing parts of the training corpus, and scored on the same dev corpus.
@@ -104,43 +89,20 @@ def learning_curve_command(
     from tagkit.config import refuse_without_effect
     from tagkit.training.several.curve_sizes import parse_size
 
-    config = config_file(config, train)
-    flags = {
-        "task": task,
-        "data.train_file": train,
-        "data.dev_file": dev,
-        **corpus_options(context),
-        "output.dir": output,
-        "train.seed": seed,
-        "train.seeds": seeds.split(",") if seeds is not None else None,
-        "train.device": device,
-        "train.threads": threads,
-        "train.workers": workers,
-        "train.metric": metric,
-    }
-    settings = load_settings(config, overrides, flags, folder=FOLDER)
+    config = options.files.config_file()
+    settings = load_settings(config, options.overrides, flags_of(options), folder=FOLDER)
     refuse_without_effect(settings, str(config or "configuration"))
-    parsed = None if sizes is None else [parse_size(each) for each in sizes.split(",")]
-    if seed is not None and seeds is not None:
-        raise ConfigError(
-            "tagkit learning-curve", ["--seed is for one seed, --seeds for several: name one"]
-        )
-    if resume and force:
-        raise ConfigError(
-            "tagkit learning-curve",
-            ["--resume continues the curve, --force starts a new one: name one"],
-        )
+    sizes = None if options.sizes is None else [*map(parse_size, options.sizes.split(","))]
+    refuse_contradictions("learning-curve", options, "seed", "curve")
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     with stop_on_signal() as stop:
-        from tagkit.cli.program.messages import show_lines
+        from tagkit.cli.program.messages import show_result
         from tagkit.cli.shown.several_progress import CurveProgress, curve_lines
         from tagkit.training.several.learning_curve import CurveListener, learning_curve
 
-        with nullcontext(CurveListener()) if quiet else CurveProgress() as listener:
+        with nullcontext(CurveListener()) if options.quiet else CurveProgress() as listener:
             curve = learning_curve(
-                settings, parsed, listener=listener, resume=resume, force=force, stop=stop
-            )
-    if as_json:
-        typer.echo(to_json(curve.to_dict()))
-    else:
-        show_lines(curve_lines(curve, Path(settings.output.dir)))
+                settings, sizes, listener=listener, resume=options.resume, force=options.force,
+                stop=stop,
+            )  # fmt: skip
+    show_result(curve, curve_lines(curve, Path(settings.output.dir)), as_json=options.as_json)

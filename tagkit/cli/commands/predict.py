@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -13,18 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import typer
 
 from tagkit.cli.program.completion import complete_output_format, output_formats
-from tagkit.cli.program.console import note
+from tagkit.cli.program.option_fields import flags_of, takes_options
 from tagkit.cli.program.options import (
+    BatchSize,
     Device,
     Encoding,
     InputFormat,
     Model,
-    Precision,
     Quiet,
     TextColumn,
     Threads,
     TokenColumn,
-    corpus_options,
 )
 from tagkit.errors import FileError, FormatError, TagkitError
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
@@ -32,7 +32,12 @@ from tagkit.wording import Message, Setting, plural
 
 if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.cli.program.console import PredictionProgress
+    from tagkit.config import DataConfig
+    from tagkit.inference.predict.min_confidence import Removed
+    from tagkit.inference.stream.annotate import AnswerOptions
     from tagkit.inference.stream.chunks import Output
+    from tagkit.inference.stream.continuation import WindowAnnotator
+    from tagkit.inference.stream.stream import StreamOptions, Workers
     from tagkit.inference.write.style import Style
 
 
@@ -48,8 +53,7 @@ def _known_format(name: str) -> str:
     return name
 
 
-# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   echo "Any flight from Oslo to Rome?" | tagkit predict models/travel - --format jsonl
   tagkit predict models/mine test.conll -o tagged.conll
@@ -60,13 +64,15 @@ Examples:
 """
 
 
-def predict_command(
-    context: typer.Context,
-    model: Model,
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions:
+    """The options of `tagkit predict`."""
+
+    model: Model
     files: Annotated[
         list[str] | None,
         typer.Argument(help="Inputs; - is standard input.", metavar="FILE", show_default="-"),
-    ] = None,
+    ] = None
     output: Annotated[
         str | None,
         typer.Option(
@@ -77,11 +83,10 @@ def predict_command(
             metavar="FILE",
             show_default="-",
         ),
-    ] = None,
-    # How the inputs are read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    token_column: TokenColumn = None,
-    text_column: TextColumn = None,
+    ] = None
+    input_format: InputFormat = None
+    token_column: TokenColumn = None
+    text_column: TextColumn = None
     output_format: Annotated[
         str,
         typer.Option(
@@ -92,11 +97,10 @@ def predict_command(
             "for people: labels in the text. auto: CoNLL-U for CoNLL-U, else columns.",
             metavar="FORMAT",
         ),
-    ] = "auto",
+    ] = "auto"
     confidence: Annotated[
-        bool,
-        typer.Option("--confidence", help="Write the probability of each tag, span and class."),
-    ] = False,
+        bool, typer.Option(help="Write the probability of each tag, span and class.")
+    ] = False
     top: Annotated[
         int,
         typer.Option(
@@ -105,13 +109,13 @@ def predict_command(
             metavar="N",
             show_default="the predicted ones",
         ),
-    ] = 0,
+    ] = 0
     threshold: Annotated[
         float | None,
         typer.Option(
             min=0, max=1, help="Minimum class probability.", metavar="P", show_default="the model's"
         ),
-    ] = None,
+    ] = None
     min_confidence: Annotated[
         float | None,
         typer.Option(
@@ -121,7 +125,7 @@ def predict_command(
             metavar="P",
             show_default="all are kept",
         ),
-    ] = None,
+    ] = None
     coverage: Annotated[
         float | None,
         typer.Option(
@@ -130,7 +134,7 @@ def predict_command(
             metavar="P",
             show_default="no sets",
         ),
-    ] = None,
+    ] = None
     beam: Annotated[
         int | None,
         typer.Option(
@@ -140,7 +144,7 @@ def predict_command(
             metavar="N",
             show_default="the most probable unit each time",
         ),
-    ] = None,
+    ] = None
     max_units: Annotated[
         int | None,
         typer.Option(
@@ -149,10 +153,8 @@ def predict_command(
             metavar="N",
             show_default=f"{MAX_UNITS}",
         ),
-    ] = None,
-    batch_size: Annotated[
-        int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
-    ] = BATCH_SIZE,
+    ] = None
+    batch_size: BatchSize = BATCH_SIZE
     max_length: Annotated[
         int | None,
         typer.Option(
@@ -161,11 +163,14 @@ def predict_command(
             metavar="N",
             show_default=f"{MAX_LENGTH}",
         ),
-    ] = None,
-    encoding: Encoding = None,
-    device: Device = "auto",
-    precision: Precision = "fp32",
-    threads: Threads = None,
+    ] = None
+    encoding: Encoding = None
+    device: Device = "auto"
+    precision: Annotated[
+        Literal["fp32", "bf16", "int8"],
+        typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
+    ] = "fp32"
+    threads: Threads = None
     workers: Annotated[
         int,
         typer.Option(
@@ -174,23 +179,29 @@ def predict_command(
             help="Number of processes that predict, each with a copy of the model.",
             metavar="N",
         ),
-    ] = 1,
+    ] = 1
     on_bad_record: Annotated[
         Literal["error", "skip"],
         typer.Option(
             help="What to do with a record or sentence that cannot be read or written: error ends "
             "the command, skip leaves it out and lists it.",
         ),
-    ] = "error",
-    quiet: Quiet = False,
-) -> None:
+    ] = "error"
+    quiet: Quiet = False
+
+    @property
+    def skips(self) -> bool:
+        """Whether records that cannot be used are left out."""
+        return self.on_bad_record == "skip"
+
+
+@takes_options
+def predict_command(options: PredictOptions) -> None:
     """Predict tags or classes of texts, or continue prefixes.
 
     The inputs are raw text, column files, or corpora in any other format. A language model that has
     learnt pairs reads a prefix a line, and writes it with its continuation.
     """
-    from tagkit.cli.commands.predict import SkippedRecords
-    from tagkit.cli.program.console import note
     from tagkit.cli.shown.highlighting import shown_by
     from tagkit.config import load_config
     from tagkit.corpus.source.source import is_regular, source_name
@@ -198,74 +209,52 @@ def predict_command(
     from tagkit.inference.predict.predictor import load
     from tagkit.inference.stream.annotate import AnswerOptions
     from tagkit.inference.stream.continuation import annotator_of
-    from tagkit.inference.stream.stream import StreamOptions, annotate_file
-    from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+    from tagkit.inference.stream.stream import annotate_file
     from tagkit.models.base.device import set_threads
-    from tagkit.wording import once
 
-    data = load_config(flags=corpus_options(context)).data
-    named = {"token_column": data.token_column, "text_column": data.text_column}
-    skips = on_bad_record == "skip"
-    options = AnswerOptions(
-        output_format, confidence, top, threshold, batch_size, max_length, checked=skips,
-        min_confidence=min_confidence, coverage=coverage, beam=beam, max_units=max_units,
+    data = load_config(flags=flags_of(options)).data
+    answers = AnswerOptions(
+        options.output_format, options.confidence, options.top, options.threshold,
+        options.batch_size, options.max_length, checked=options.skips,
+        min_confidence=options.min_confidence, coverage=options.coverage, beam=options.beam,
+        max_units=options.max_units,
     )  # fmt: skip
-    paths = files or ["-"]
-    place = _place_of(output, output_format, paths, model)
+    paths = options.files or ["-"]
+    place = _place_of(options, paths)
     with ExitStack() as stack:
         # The output is opened before the model is loaded: a missing folder is reported at once.
-        write = _opened(stack, place, output_format, skips=skips)
-        each = set_threads(threads)
+        write = _opened(stack, place, options)
+        threads = set_threads(options.threads)
         # Also with several workers: the style needs the model's classes, and a model that cannot be
         # loaded is reported before any process starts.
-        predictor = load(model, device, precision)
+        predictor = load(options.model, options.device, options.precision)
         # Python's collector would visit millions of vocabulary entries again and again; whatever
         # exists now is needed to the end.
         gc.freeze()
-        annotator = annotator_of(predictor, options)
-        if output_format == "show" and write:
+        annotator = annotator_of(predictor, answers)
+        if options.output_format == "show" and write:
             write = shown_by(write, place, [*predictor.labels(), *predictor.classes()])
-        if not (top or quiet):
-            _note_joined_classes(annotator.style, output_format)
-        pool: SerialWorker | WorkerPool = SerialWorker(annotator)
-        if workers > 1:
-            config = WorkerConfig(model, device, precision, each, options)
-            # On the stack after the output: the processes are gone before the output is committed.
-            pool = stack.enter_context(WorkerPool(workers, config, annotator.annotate))
+        if not (options.top or options.quiet):
+            _note_joined_classes(annotator.style, options.output_format)
+        pool = _pool(stack, annotator, options, answers, threads)
         sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
-        shown = None if quiet else _progress(stack, paths, sizes, place)
+        shown = None if options.quiet else _progress(stack, paths, sizes, place)
         skipped, removed = SkippedRecords(), Removed()
-        reading = StreamOptions(
-            input_format=annotator.input_format(data.format),
-            encoding=data.encoding,
-            max_length=max_length or MAX_LENGTH,
-            note=(lambda _: None) if quiet else once(note),
-            progress=shown.add if shown else lambda *_: None,
-            on_bad_record=skipped.add if skips else None,
-            on_removed=removed.merge,
-            columns={option: value for option, value in named.items() if value is not None},
-            output=str(place or ""),
-        )
+        reading = _stream_options(options, data, annotator, place, shown, skipped, removed)
 
-        def started(path: str, size: int) -> str:
+        def read(path: str, size: int) -> Iterator["Output"]:
             if shown:
                 shown.start_file(Path(source_name(path)).name, size)
-            return path
+            return annotate_file(pool, predictor.config, annotator.style, path, reading)
 
         # One by one, as each is read and written before the next.
-        outputs = (
-            annotate_file(pool, predictor.config, annotator.style, started(path, size), reading)
-            for path, size in zip(paths, sizes, strict=True)
-        )
-        _write(outputs, annotator.style, place, write, reading.note)
-        if min_confidence is not None:
-            reading.note(removed.text(min_confidence))
+        _write(map(read, paths, sizes), annotator.style, place, write, reading.note)
+        if options.min_confidence is not None:
+            reading.note(removed.text(options.min_confidence))
         skipped.finish()
 
 
-def _place_of(
-    output: str | None, output_format: str, inputs: Sequence[str], model: Path
-) -> Path | None:
+def _place_of(options: PredictOptions, inputs: Sequence[str]) -> Path | None:
     """Where to write; None for standard output.
 
     Raises:
@@ -274,31 +263,76 @@ def _place_of(
     from tagkit.inference.stream.record_output import check_output, fills_files
     from tagkit.storage.places import refuse_inside, require_file_name
 
+    output = options.output
     # As for inputs; a file of this name is ./-
     place = None if output is None or output == "-" else Path(output)
     if place is not None:
         # Opening the output later truncates nothing, but its commit would replace an input that is
         # still being read, or a part of the model.
-        refuse_inside(place, model)
-    if output and output != "-" and not fills_files(output_format):
+        refuse_inside(place, options.model)
+    if output and output != "-" and not fills_files(options.output_format):
         require_file_name(output)
-    check_output(place, output_format, inputs)
+    check_output(place, options.output_format, inputs)
     return place
 
 
 def _opened(
-    stack: ExitStack, place: Path | None, output_format: str, *, skips: bool
+    stack: ExitStack, place: Path | None, options: PredictOptions
 ) -> Callable[[str], None] | None:
     """What writes to the output; None of a format that makes a folder when it is written."""
-    from tagkit.cli.commands.predict import PartialOutput
     from tagkit.inference.stream.record_output import fills_files
     from tagkit.storage import open_output
 
-    if fills_files(output_format):
+    if fills_files(options.output_format):
         return None
-    partial = stack.enter_context(PartialOutput(place, skips=skips))
+    partial = stack.enter_context(PartialOutput(place, skips=options.skips))
     opened = stack.enter_context(open_output(place, on_partial=partial.keep))
     return partial.counting(opened)
+
+
+def _pool(
+    stack: ExitStack,
+    annotator: "WindowAnnotator",
+    options: PredictOptions,
+    answers: "AnswerOptions",
+    threads: int,
+) -> "Workers":
+    """What annotates: this process, or several with `threads` each."""
+    from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+
+    if options.workers == 1:
+        return SerialWorker(annotator)
+    config = WorkerConfig(options.model, options.device, options.precision, threads, answers)
+    # On the stack after the output: the processes are gone before the output is committed.
+    return stack.enter_context(WorkerPool(options.workers, config, annotator.annotate))
+
+
+def _stream_options(
+    options: PredictOptions,
+    data: "DataConfig",
+    annotator: "WindowAnnotator",
+    place: Path | None,
+    shown: "PredictionProgress | None",
+    skipped: "SkippedRecords",
+    removed: "Removed",
+) -> "StreamOptions":
+    """How the inputs are read, and what is told meanwhile."""
+    from tagkit.cli.program.console import note
+    from tagkit.inference.stream.stream import StreamOptions
+    from tagkit.wording import once
+
+    columns = {"token_column": data.token_column, "text_column": data.text_column}
+    return StreamOptions(
+        input_format=annotator.input_format(data.format),
+        encoding=data.encoding,
+        max_length=options.max_length or MAX_LENGTH,
+        note=(lambda _: None) if options.quiet else once(note),
+        progress=shown.add if shown else lambda *_: None,
+        on_bad_record=skipped.add if options.skips else None,
+        on_removed=removed.merge,
+        columns={option: value for option, value in columns.items() if value is not None},
+        output=str(place or ""),
+    )
 
 
 def _note_joined_classes(style: "Style", output_format: str) -> None:
@@ -349,7 +383,6 @@ def _write(
 
 # What `predict` says and keeps where records cannot be read: a list of them, a partial output.
 
-
 # More of them are a file of another kind, and a terminal would scroll for minutes.
 _LISTED = 1000
 
@@ -363,6 +396,8 @@ class SkippedRecords:
 
     def add(self, error: FormatError) -> None:
         """List one more, with its line and what is wrong with it."""
+        from tagkit.cli.program.console import note
+
         self.count += 1
         if self.count <= _LISTED:
             note(Message("warning: ", str(error), "; skipped"))
@@ -372,6 +407,8 @@ class SkippedRecords:
     def finish(self) -> None:
         """Say how many there are, if any."""
         if self.count:
+            from tagkit.cli.program.console import note
+
             have = "was" if self.count == 1 else "were"
             note(f"warning: {plural(self.count, 'record')} {have} skipped")
 

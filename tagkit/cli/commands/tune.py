@@ -1,32 +1,22 @@
 """`tagkit tune`."""
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagkit.cli.program.completion import complete_search
+from tagkit.cli.program.option_fields import Sets, flags_of, takes_options
 from tagkit.cli.program.options import (
-    ConfigFile,
-    DevFile,
-    Encoding,
-    InputFormat,
-    LabelColumn,
+    Hardware,
     Metric,
-    OnMisaligned,
+    Overrides,
     Quiet,
     Seed,
-    Set,
-    TagColumn,
-    Task,
-    TextColumn,
-    Threads,
-    TokenColumn,
-    TrainDevice,
-    TrainFile,
-    TrainWorkers,
-    config_file,
-    corpus_options,
+    SpanReading,
+    TrainingFiles,
+    folder_option,
     load_settings,
     set_values,
 )
@@ -34,6 +24,7 @@ from tagkit.cli.program.signals import stop_on_signal
 
 if TYPE_CHECKING:
     from tagkit.config import Config
+    from tagkit.config.search_space import Space
 
 # Worth trying on any corpus, the most important first. Reimers and Gurevych 2017 (arXiv:1707.06799)
 # found the optimizer's settings and this kind of dropout to matter much for BiLSTM taggers, and the
@@ -45,8 +36,7 @@ DEFAULT_SEARCH = (
     "train.batch_size=4,8,16,32",
 )
 FOLDER = "models/search"  # by default
-# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   tagkit tune --train train.conll --dev dev.conll -o models/search --trials 30
   tagkit tune --search train.lr=0.001..0.01:log --search encoder.cell=lstm,gru
@@ -70,22 +60,16 @@ def default_search(settings: "Config") -> tuple[str, ...]:
     )
 
 
-def tune_command(
-    context: typer.Context,
-    config: ConfigFile = None,
-    task: Task = None,
-    train: TrainFile = None,
-    dev: DevFile = None,
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions:
+    """The options of `tagkit tune`: no test file and no seeds, as trials are compared on dev."""
+
+    files: TrainingFiles
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder of the search and of its best model.",
-            metavar="DIR",
-            show_default=FOLDER,
-        ),
-    ] = None,
+        folder_option("Folder of the search and of its best model.", FOLDER),
+        Sets("output.dir"),
+    ] = None
     search: Annotated[
         list[str] | None,
         typer.Option(
@@ -95,74 +79,42 @@ def tune_command(
             + "; dropout from 0 for units smaller than words; what is set is not searched",
             autocompletion=complete_search,
         ),
-    ] = None,
+    ] = None
     trials: Annotated[
         int,
         typer.Option(
             min=1, help="Number of trials, those of a resumed search included.", metavar="N"
         ),
-    ] = 20,
+    ] = 20
     max_minutes: Annotated[
         float | None,
         typer.Option(
             help="Time limit of the search in minutes.", metavar="M", show_default="no limit"
         ),
-    ] = None,
-    overrides: Set = None,
-    # How the corpora are read: `corpus_options` takes these from the context.
-    input_format: InputFormat = None,
-    on_misaligned: OnMisaligned = None,
-    token_column: TokenColumn = None,
-    tag_column: TagColumn = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = None,
-    seed: Seed = None,
-    device: TrainDevice = None,
-    threads: Threads = None,
-    workers: TrainWorkers = None,
-    metric: Metric = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the search in DIR.")] = False,
-    quiet: Quiet = False,
-) -> None:
+        Sets("train.max_minutes"),
+    ] = None
+    overrides: Overrides = None
+    reading: SpanReading
+    seed: Seed = None
+    hardware: Hardware
+    metric: Metric = None
+    force: Annotated[bool, typer.Option(help="Replace the search in DIR.")] = False
+    quiet: Quiet = False
+
+
+@takes_options
+def tune_command(context: typer.Context, options: TuneOptions) -> None:
     """Search for good values of options.
 
     Each trial trains a model; the one with the best dev score is kept. The same command resumes a
     search that was stopped. The test corpus is not used.
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
-    from tagkit.config.search_space import parse_spaces
     from tagkit.training.several.tune import tune
 
-    config = config_file(config, train)
-    flags = {
-        "task": task,
-        # No test file and no seeds: trials are compared on dev, with one seed.
-        "data.train_file": train,
-        "data.dev_file": dev,
-        **corpus_options(context),
-        "output.dir": output,
-        "train.seed": seed,
-        "train.device": device,
-        "train.threads": threads,
-        "train.workers": workers,
-        "train.metric": metric,
-        "train.max_minutes": max_minutes,
-    }
-    settings = load_settings(config, overrides, flags, folder=FOLDER)
-    given = set_values(overrides or ())
-    # What is set is not searched.
-    default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
-    if not (search or default):
-        raise typer.BadParameter(
-            "every option that is searched by default is set; name others with --search"
-        )
-    spaces = parse_spaces(search or default)
-    for name in spaces:
-        if name in given:
-            raise typer.BadParameter(
-                f"{name} is given twice: by --set and by --search; give one of them"
-            )
+    config = options.files.config_file()
+    settings = load_settings(config, options.overrides, flags_of(options), folder=FOLDER)
+    spaces = _spaces(options, settings)
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
@@ -172,11 +124,34 @@ def tune_command(
         from tagkit.models.task_table import ranking_metric
         from tagkit.training.folder.trials import TuneListener
 
-        shown = SearchProgress(trials, ranking_metric(settings))
-        with nullcontext(TuneListener()) if quiet else shown as listener:
+        shown = SearchProgress(options.trials, ranking_metric(settings))
+        with nullcontext(TuneListener()) if options.quiet else shown as listener:
             tuned = tune(
-                settings, spaces, trials=trials, listener=listener, force=force, stop=stop,
-                started_s=context.obj,
+                settings, spaces, trials=options.trials, listener=listener, force=options.force,
+                stop=stop, started_s=context.obj,
             )  # fmt: skip
             if isinstance(listener, SearchProgress):
                 listener.on_end(tuned)
+
+
+def _spaces(options: TuneOptions, settings: "Config") -> "dict[str, Space]":
+    """What is searched, by the options' dotted names; what is set is not searched.
+
+    Raises:
+        typer.BadParameter: nothing is left to search, or an option is both set and searched.
+    """
+    from tagkit.config.search_space import parse_spaces
+
+    given = set_values(options.overrides or ())
+    default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
+    if not (options.search or default):
+        raise typer.BadParameter(
+            "every option that is searched by default is set; name others with --search"
+        )
+    spaces = parse_spaces(options.search or default)
+    for name in spaces:
+        if name in given:
+            raise typer.BadParameter(
+                f"{name} is given twice: by --set and by --search; give one of them"
+            )
+    return spaces

@@ -30,8 +30,6 @@ from tagkit.wording import shortened
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.training.events.callbacks import Step
-if TYPE_CHECKING:  # its module imports torch
-    from tagkit.training.events.callbacks import Step
 
 
 class _Errors(Console):

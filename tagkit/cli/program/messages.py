@@ -6,10 +6,12 @@ escaped (`tagkit.wording`). Data, such as predictions and JSON, is not written b
 
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 import typer
 
 from tagkit.cli.program.terminal import for_terminal
+from tagkit.text.json_text import to_json
 from tagkit.wording import Message, Setting, message_line, visible
 
 # Flags of options of the configuration.
@@ -28,6 +30,8 @@ OPTION_FLAGS = {
     # Of `eval`. That of `convert` is the parameter below: the scheme to write.
     "data.scheme": "--scheme",
     "embeddings.vectors": "--vectors",
+    # The long form is --output; messages are read more easily with the short one.
+    "output.dir": "-o",
     "train.seed": "--seed",
     "train.seeds": "--seeds",
     "train.device": "--device",
@@ -37,61 +41,14 @@ OPTION_FLAGS = {
     "train.metric": "--metric",
     "train.max_minutes": "--max-minutes",
     "train.checkpoint_every": "--checkpoint-every",
-    # The long form is --output; messages are read more easily with the short one.
-    "output.dir": "-o",
 }
-# Those, and the flags of parameters of the library's functions.
+# Those, and the flags of the library's parameters that have another name than the parameter.
 FLAGS = {
     **OPTION_FLAGS,
-    "allow_unknown": "--allow-unknown",
-    "beam": "--beam",
-    "cache": "--cache",
-    "cache_share": "--cache-share",
-    "cache_theta": "--cache-theta",
-    "cache_window": "--cache-window",
-    "calibration": "--calibration",
-    "confidence": "--confidence",
-    "coverage": "--coverage",
-    "end": "--end",
-    "errors": "--errors",
-    "config": "--config",
-    "fix": "--fix",
-    "folds": "--folds",
-    "folds_by": "--folds-by",
-    "force": "--force",
-    "greedy": "--greedy",
-    "interval": "--interval",
-    "length_penalty": "--length-penalty",
-    "max_length": "--max-length",
-    "max_units": "--max-units",
-    "measures": "--measures",
-    "min_confidence": "--min-confidence",
-    "on_bad_record": "--on-bad-record",
     "output_format": "--format",
     "overrides": "--set",
     "path": "--config",
-    "pred": "--pred",
-    "pred_column": "--pred-column",
-    "precision": "--precision",
-    "prompt": "--prompt",
-    "repetition_penalty": "--repetition-penalty",
-    "resume": "--resume",
-    "samples": "--samples",
-    "scheme": "--scheme",
-    "seed": "--seed",
-    "sizes": "--sizes",
-    "slices": "--slices",
     "spaces": "--search",
-    "strict": "--strict",
-    "temperature": "--temperature",
-    "threshold": "--threshold",
-    "to": "--to",
-    "top": "--top",
-    "top_k": "--top-k",
-    "top_p": "--top-p",
-    "train": "--train",
-    "repeats": "--repeats",
-    "workers": "--workers",
 }
 # Those of the command that runs.
 _flags: frozenset[str] = frozenset()
@@ -101,6 +58,11 @@ def use_flags(flags: Iterable[str]) -> None:
     """Have messages name these flags, which are those of the command that runs."""
     global _flags  # a process runs one command, and its errors surface where that is not known
     _flags = frozenset(flags)
+
+
+def flag_of(name: str) -> str:
+    """The flag of an option of the configuration, or of a parameter; some command may have it."""
+    return FLAGS.get(name) or f"--{name.replace('_', '-')}"
 
 
 def with_flags(text: str) -> str:
@@ -114,7 +76,7 @@ def with_flags(text: str) -> str:
 def _as_typed(setting: Setting) -> str:
     """A parameter as typed on this command line; its own name where it has no flag here."""
     # Not every command has every flag: `benchmark` has no --on-misaligned.
-    flag = FLAGS.get(setting.name)
+    flag = flag_of(setting.name)
     if flag in _flags:
         is_bare = setting.value is None or setting.value is True  # 1 is equal to True
         return flag if is_bare else f"{flag} {setting.value}"
@@ -126,6 +88,14 @@ def _as_typed(setting: Setting) -> str:
 def for_people(text: str) -> str:
     """One line of an error or a note: with flags, safe to display, of bounded length."""
     return message_line(with_flags(text))
+
+
+def show_result(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print what a command has found: as one JSON object, or `lines` for people."""
+    if as_json:
+        typer.echo(to_json(result.to_dict()))
+    else:
+        show_lines(lines)
 
 
 def show_lines(lines: Iterable[str]) -> None:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,50 +17,71 @@ from tagkit.cli.program.completion import (
     values_of,
 )
 from tagkit.cli.program.messages import OPTION_FLAGS
+from tagkit.cli.program.option_fields import Sets
 from tagkit.errors import ConfigError
 from tagkit.wording import Message, Setting, shown_name
 
 if TYPE_CHECKING:
     from tagkit.config import Config
 
+
+def column(text: str) -> int | str:
+    """A column as the configuration has it: a number, or a name."""
+    # More digits than any number of columns has are no number: Python refuses 4,300 of them.
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text
+
+
+def tag_columns(text: str) -> int | str | tuple[int | str, ...]:
+    """A tag column, or the list of those that commas separate; "FEATS," is a list of one."""
+    if "," not in text:
+        return column(text)
+    return tuple(column(part.strip()) for part in text.removesuffix(",").split(","))
+
+
+def config_option(default: str) -> Any:
+    """--config of a command, with its default in words."""
+    return typer.Option(
+        help="Configuration file in TOML.", readable=False, metavar="FILE", show_default=default
+    )
+
+
+def folder_option(help: str, default: str) -> Any:
+    """-o of a command that fills a folder of its own."""
+    return typer.Option("--output", "-o", help=help, metavar="DIR", show_default=default)
+
+
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
 # A flag that sets an option of the configuration has neither a default nor a help text of its own:
 # None leaves the value to the configuration, whose metadata `parser.Command` shows.
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help="Configuration file in TOML.",
-        readable=False,
-        metavar="FILE",
-        show_default="tagkit.toml, without --train",
-    ),
+Task = Annotated[
+    str | None, typer.Option(metavar="TASK", autocompletion=values_of("task")), Sets("task")
 ]
-Task = Annotated[str | None, typer.Option(metavar="TASK", autocompletion=values_of("task"))]
 # Of commands that are about labels, which a language model has none of.
 TaskOfLabels = Annotated[
     str | None,
     typer.Option(
-        "--task",
         help="What to learn: tag (tokens), classify (texts) or both.",
         metavar="TASK",
         show_default="tag",
         autocompletion=complete_task_of_labels,
     ),
+    Sets("task"),
 ]
-TrainFile = Annotated[str | None, typer.Option("--train", metavar="FILE")]
-DevFile = Annotated[str | None, typer.Option("--dev", metavar="FILE")]
-TestFile = Annotated[str | None, typer.Option("--test", metavar="FILE")]
+TrainFile = Annotated[str | None, typer.Option(metavar="FILE"), Sets("data.train_file")]
+DevFile = Annotated[str | None, typer.Option(metavar="FILE"), Sets("data.dev_file")]
+TestFile = Annotated[str | None, typer.Option(metavar="FILE"), Sets("data.test_file")]
 Metric = Annotated[
-    str | None, typer.Option("--metric", metavar="NAME", autocompletion=complete_metric)
+    str | None,
+    typer.Option(metavar="NAME", autocompletion=complete_metric),
+    Sets("train.metric"),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N")]
-# Of training, whose configuration may name it too.
-TrainDevice = Annotated[
-    str | None, typer.Option("--device", metavar="DEVICE", autocompletion=complete_device)
-]
+Seed = Annotated[int | None, typer.Option(metavar="N"), Sets("train.seed")]
+MaxMinutes = Annotated[float | None, typer.Option(metavar="M"), Sets("train.max_minutes")]
+# Split here; the configuration checks each number, and refuses an empty one.
+SEEDS = Sets("train.seeds", lambda text: text.split(","))
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 # Of prediction, where there is no configuration to leave it to.
 Device = Annotated[
     str,
@@ -67,21 +89,16 @@ Device = Annotated[
         help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE", autocompletion=complete_device
     ),
 ]
-Precision = Annotated[
-    Literal["fp32", "bf16", "int8"],
-    typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
-]
 Threads = Annotated[int | None, typer.Option(min=0, metavar="N")]
-# Of training; `predict` has a number of processes.
-TrainWorkers = Annotated[str | None, typer.Option("--workers", metavar="auto|1|2")]
-TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletion=complete_column)]
-TagColumn = Annotated[
-    str | None, typer.Option(metavar="N|NAME[,...]", autocompletion=complete_column)
+BatchSize = Annotated[int, typer.Option(min=1, help="Sentences per batch.", metavar="N")]
+TokenColumn = Annotated[
+    str | None,
+    typer.Option(metavar="N|NAME", autocompletion=complete_column),
+    Sets("data.token_column", column),
 ]
 # Of tables of texts.
-TextColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
-LabelColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
-Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
+TextColumn = Annotated[str | None, typer.Option(metavar="N|NAME"), Sets("data.text_column", column)]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME"), Sets("data.encoding")]
 
 # A text, and not a Literal: the configuration knows the formats, and refuses others by name. They
 # are put into the help where it is shown (`parser.Command`).
@@ -93,12 +110,15 @@ InputFormat = Annotated[
         show_default="recognised",
         autocompletion=values_of("data.format"),
     ),
+    Sets("data.format"),
 ]
 OnMisaligned = Annotated[
-    str | None, typer.Option(metavar="HOW", autocompletion=values_of("data.on_misaligned"))
+    str | None,
+    typer.Option(metavar="HOW", autocompletion=values_of("data.on_misaligned")),
+    Sets("data.on_misaligned"),
 ]
 # Read after the file and before the flags: a flag of its own wins.
-Set = Annotated[
+Overrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -109,58 +129,90 @@ Set = Annotated[
 ]
 
 
-def corpus_options(context: typer.Context) -> dict[str, Any]:
-    """What the flags of a command say of how a corpus is read, by the options' dotted names.
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which columns of a corpus are read."""
 
-    Args:
-        context: of the command, whose parameters of these names are among them; for one that it
-            lacks there is None.
-    """
-    given = context.params.get
-    return {
-        "data.format": given("input_format"),
-        "data.on_misaligned": given("on_misaligned"),
-        "data.token_column": column(given("token_column")),
-        "data.tag_column": tag_columns(given("tag_column")),
-        "data.text_column": column(given("text_column")),
-        "data.label_column": column(given("label_column")),
-        "data.encoding": given("encoding"),
-    }
+    token_column: TokenColumn = None
+    tag_column: Annotated[
+        str | None,
+        typer.Option(metavar="N|NAME[,...]", autocompletion=complete_column),
+        Sets("data.tag_column", tag_columns),
+    ] = None
+    text_column: TextColumn = None
+    label_column: Annotated[
+        str | None, typer.Option(metavar="N|NAME"), Sets("data.label_column", column)
+    ] = None
 
 
-def column(text: str | None) -> int | str | None:
-    """A column as the configuration has it: a number, or a name."""
-    # More digits than any number of columns has are no number: Python refuses 4,300 of them.
-    return int(text) if text is not None and re.fullmatch(r"-?\d{1,9}", text) else text
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a corpus is read."""
+
+    input_format: InputFormat = None
+    columns: Columns
+    encoding: Encoding = None
 
 
-def tag_columns(text: str | None) -> int | str | tuple[int | str, ...] | None:
-    """A tag column, or the list of those that commas separate; "FEATS," is a list of one."""
-    if text is None or "," not in text:
-        return column(text)
-    found = (column(part.strip()) for part in text.removesuffix(",").split(","))
-    return tuple("" if part is None else part for part in found)
+@dataclass(frozen=True, kw_only=True)
+class SpanReading:
+    """How a corpus is read, and what becomes of spans that begin or end within a token."""
+
+    input_format: InputFormat = None
+    on_misaligned: OnMisaligned = None
+    columns: Columns
+    encoding: Encoding = None
 
 
-def config_file(named: Path | None, train: str | None) -> Path | None:
-    """The file that a command reads its configuration from; None for the defaults.
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What a training runs on; its configuration may name that too."""
 
-    A file in the current folder is not read beside --train: whoever names a corpus expects the
-    defaults, wherever the command runs.
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="DEVICE", autocompletion=complete_device),
+        Sets("train.device"),
+    ] = None
+    threads: Annotated[Threads, Sets("train.threads")] = None
+    workers: Annotated[str | None, typer.Option(metavar="auto|1|2"), Sets("train.workers")] = None
 
-    Raises:
-        ConfigError: neither is named, and the folder has no `tagkit.toml`.
-    """
-    if named is not None or train is not None:
-        return named
-    path = Path("tagkit.toml")
-    if not path.exists():
-        remedy = Message(
-            "no such file in this folder. Name a corpus with ", Setting("data.train_file"),
-            ", or a configuration with ", Setting("path"),
-        )  # fmt: skip
-        raise ConfigError(str(path), [remedy])
-    return path
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """Where a model predicts."""
+
+    device: Device = "auto"
+    threads: Threads = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingFiles:
+    """What trainings learn, and from which files."""
+
+    config: Annotated[Path | None, config_option("tagkit.toml, without --train")] = None
+    task: Task = None
+    train: TrainFile = None
+    dev: DevFile = None
+
+    def config_file(self) -> Path | None:
+        """The file that the configuration is read from; None for the defaults.
+
+        A file in the current folder is not read beside --train: whoever names a corpus expects the
+        defaults, wherever the command runs.
+
+        Raises:
+            ConfigError: neither is named, and the folder has no `tagkit.toml`.
+        """
+        if self.config is not None or self.train is not None:
+            return self.config
+        path = Path("tagkit.toml")
+        if not path.exists():
+            remedy = Message(
+                "no such file in this folder. Name a corpus with ", Setting("data.train_file"),
+                ", or a configuration with ", Setting("path"),
+            )  # fmt: skip
+            raise ConfigError(str(path), [remedy])
+        return path
 
 
 def load_settings(

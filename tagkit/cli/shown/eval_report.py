@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from tagkit.evaluation.scores.conformal import SetReport
     from tagkit.inference.predict.predictor import Predictor
     from tagkit.inference.score.scoring import Scoring
-if TYPE_CHECKING:
-    from tagkit.cli.shown.report_page import ReportPage
-    from tagkit.inference.score.scoring import Scoring
 
 
 @dataclass(frozen=True, slots=True)

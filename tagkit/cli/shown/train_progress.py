@@ -295,7 +295,6 @@ def _waited(trained: Trained) -> int:
 
 # What a training run shows before its first epoch: the corpora and the model.
 
-
 # Share of units that a language model does not know, above which the perplexity misleads.
 _MANY_UNKNOWN = 0.2
 # Units of which fewer are unknown.
@@ -313,28 +312,14 @@ def start_lines(
         threads: of the CPU.
         seeds: number of models that are trained one after another.
     """
-    corpus, config = prepared.corpus, prepared.config
+    corpus = prepared.corpus
     splits: dict[str, Split | None] = {
         "train": corpus.train,
         "dev": corpus.dev,
         "test": corpus.test,
     }
-    found = {name: split for name, split in splits.items() if split}  # there need be no test corpus
     unknown = {} if prepared.task.annotates else unknown_units(prepared)
-    # The log has the whole paths.
-    short = short_paths([split.path for split in found.values()])
-    rows = [
-        (
-            name,
-            visible(short[split.path]),
-            *_split_facts(split, prepared.task.needs.classes, description.unit, unknown.get(name)),
-        )
-        for name, split in found.items()
-    ]
-    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    for name, path, sentences, tokens, kinds in rows:
-        counts = f"{sentences:>{widths[2]}}  {tokens:>{widths[3]}}"
-        yield f"{name:<6} {padded(path, widths[1])}  {counts}  {kinds}".rstrip()
+    yield from _split_lines(splits, prepared.task.needs.classes, description.unit, unknown)
     yield from _unit_lines(prepared, unknown)
     # A model that only memorised train would miss this share of dev.
     unseen = corpus.unseen_share()
@@ -348,12 +333,41 @@ def start_lines(
         yield f"       {'each seed: ' if seeds > 1 else ''}{prepared.by_size}"
     if prepared.cut:
         yield (
-            f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
-            "tokens: cut into windows that overlap"
+            f"       {plural(prepared.cut, 'training sentence')} over "
+            f"{prepared.config.data.max_length:,} tokens: cut into windows that overlap"
         )
     if prepared.vocabulary.columns:
         yield f"       {columns_text(prepared.vocabulary.columns)}"
-    parameters = prepared.model.saved_weights
+    yield from _model_lines(prepared, description, threads)
+
+
+def _split_lines(
+    splits: Mapping[str, Split | None],
+    with_classes: bool,
+    unit: str,
+    unknown: Mapping[str, UnknownUnits],
+) -> Iterator[str]:
+    """A row for each split, in columns."""
+    found = {name: split for name, split in splits.items() if split}  # there need be no test corpus
+    # The log has the whole paths.
+    short = short_paths([split.path for split in found.values()])
+    rows = [
+        (
+            name,
+            visible(short[split.path]),
+            *_split_facts(split, with_classes, unit, unknown.get(name)),
+        )
+        for name, split in found.items()
+    ]
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    for name, path, sentences, tokens, kinds in rows:
+        counts = f"{sentences:>{widths[2]}}  {tokens:>{widths[3]}}"
+        yield f"{name:<6} {padded(path, widths[1])}  {counts}  {kinds}".rstrip()
+
+
+def _model_lines(prepared: Prepared, description: Description, threads: int) -> Iterator[str]:
+    """The model, and what other models and vectors it begins with."""
+    config, parameters = prepared.config, prepared.model.saved_weights
     device = str(prepared.device)
     if device == "cpu":
         device += f" ({plural(threads, 'thread')})"
