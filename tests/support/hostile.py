@@ -4,7 +4,7 @@ import tagkit
 from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.analysis.power_law import Point, fit
 from tagkit.evaluation.compare.systems import compare_systems
-from tagkit.evaluation.html_report.calibration import Sets
+from tagkit.evaluation.html_report.calibration import SetsSection
 from tagkit.evaluation.html_report.page import Part, report_parts, whole_analysis
 from tagkit.evaluation.scores.calibration import Bin, Calibration, Threshold
 from tagkit.evaluation.scores.conformal import report_sets
@@ -53,7 +53,12 @@ def all_parts() -> list[Part]:
         *report_parts(report, whole_analysis(report, None)),
         Part("", systems),
         Part("", calibration),
-        Part("", Sets("tags", report_sets(0.9, [1, 1, 3, 100], [True, False, True, True], 100, 1))),
+        Part(
+            "",
+            SetsSection(
+                "tags", report_sets(0.9, [1, 1, 3, 100], [True, False, True, True], 100, 1)
+            ),
+        ),
         Part("", fit("F1", points, "sentence")),
         Part("", audit),
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagkit.cli.program.option_fields import flags_of, takes_options
-from tagkit.cli.program.options import AsJson, Model, Prediction, Reading
+from tagkit.cli.program.options import AsJson, Model, Predicting, Reading
 from tagkit.errors import DataError
 from tagkit.wording import plural
 
@@ -39,7 +39,7 @@ class BenchmarkOptions:
         ),
     ] = 3
     as_json: AsJson = False
-    prediction: Prediction
+    prediction: Predicting
 
 
 @takes_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagkit.cli.program.option_fields import flags_of, takes_options
-from tagkit.cli.program.options import AsJson, BatchSize, Model, Prediction, Reading
+from tagkit.cli.program.options import AsJson, BatchSize, Model, Predicting, Reading
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
@@ -40,7 +40,7 @@ class CalibrateOptions:
     reading: Reading
     as_json: AsJson = False
     batch_size: BatchSize = BATCH_SIZE
-    prediction: Prediction
+    prediction: Predicting
 
 
 @takes_options

@@ -15,7 +15,7 @@ from tagkit.cli.program.options import (
     Encoding,
     InputFormat,
     OnMisaligned,
-    Prediction,
+    Predicting,
     column,
 )
 from tagkit.cli.program.refusals import refuse
@@ -47,7 +47,7 @@ Examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeuralCache:
+class CacheSettings:
     """The neural cache of `tagkit eval`."""
 
     cache: Annotated[
@@ -196,7 +196,7 @@ class EvalOptions:
         bool,
         typer.Option(help="Add how far probabilities can be trusted, and scores by threshold."),
     ] = False
-    neural_cache: NeuralCache
+    neural_cache: CacheSettings
     html: Annotated[
         str | None,
         typer.Option(
@@ -225,7 +225,7 @@ class EvalOptions:
         int | None,
         typer.Option(min=1, help="Sentences per batch.", metavar="N", show_default=f"{BATCH_SIZE}"),
     ] = None
-    prediction: Prediction
+    prediction: Predicting
 
 
 @takes_options

@@ -11,7 +11,7 @@ import typer
 
 from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.option_fields import flags_of, given_flags, takes_options
-from tagkit.cli.program.options import Encoding, Model, Prediction
+from tagkit.cli.program.options import Encoding, Model, Predicting
 from tagkit.cli.program.refusals import refuse
 from tagkit.cli.program.terminal import is_terminal
 from tagkit.errors import FormatError
@@ -152,7 +152,7 @@ class GenerateOptions:
         bool, typer.Option("--json", help="Print a JSON object per text or line.")
     ] = False
     encoding: Encoding = None
-    prediction: Prediction
+    prediction: Predicting
 
 
 @takes_options

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.inference.predict.min_confidence import Removed
     from tagkit.inference.stream.annotate import AnswerOptions
     from tagkit.inference.stream.chunks import Output
-    from tagkit.inference.stream.continuation import WindowAnnotator
+    from tagkit.inference.stream.continuation import ChunkAnnotator
     from tagkit.inference.stream.stream import StreamOptions, Workers
     from tagkit.inference.write.style import Style
 
@@ -292,7 +292,7 @@ def _opened(
 
 def _pool(
     stack: ExitStack,
-    annotator: "WindowAnnotator",
+    annotator: "ChunkAnnotator",
     options: PredictOptions,
     answers: "AnswerOptions",
     threads: int,
@@ -310,7 +310,7 @@ def _pool(
 def _stream_options(
     options: PredictOptions,
     data: "DataConfig",
-    annotator: "WindowAnnotator",
+    annotator: "ChunkAnnotator",
     place: Path | None,
     shown: "PredictionProgress | None",
     skipped: "SkippedRecords",

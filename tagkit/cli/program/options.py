@@ -178,7 +178,7 @@ class Hardware:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prediction:
+class Predicting:
     """Where a model predicts."""
 
     device: Device = "auto"

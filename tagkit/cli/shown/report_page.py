@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tagkit.cli.program.console import note
 from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError
-from tagkit.evaluation.html_report.calibration import Sets
+from tagkit.evaluation.html_report.calibration import SetsSection
 from tagkit.evaluation.html_report.page import (
     Part,
     read_audit,
@@ -77,7 +77,7 @@ class ReportPage:
         """The report of one system, with its analyses, and with its sets where there are some."""
         parts = report_parts(report, whole_analysis(report, train))
         for kind, each in sets.items():
-            parts.append(Part(kind if len(sets) > 1 else "", Sets(kind, each)))
+            parts.append(Part(kind if len(sets) > 1 else "", SetsSection(kind, each)))
         self._write(f"Evaluation of {self.scored}", parts)
 
     def write_systems(self, systems: "Systems") -> None:

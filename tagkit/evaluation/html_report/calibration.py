@@ -66,14 +66,14 @@ def _diagram(bins: list[Bin]) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class SetsSection:
     """A report on sets of "tags" or of "classes"."""
 
     kind: str
     report: SetReport
 
 
-def draw_sets(found: Sets, palette: Palette) -> Markup:
+def draw_sets(found: SetsSection, palette: Palette) -> Markup:
     """Single numbers, of which the share that holds the gold answer is the main one."""
     each, (member, unit) = found.report, MEMBERS[found.kind]
     asked = f"of {100 * each.coverage:g} asked for; standard error {percent(each.standard_error)}"

@@ -23,7 +23,7 @@ from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.compare.systems import Systems
-from tagkit.evaluation.html_report.calibration import Sets, draw_calibration, draw_sets
+from tagkit.evaluation.html_report.calibration import SetsSection, draw_calibration, draw_sets
 from tagkit.evaluation.html_report.curve import draw_learning_curve
 from tagkit.evaluation.html_report.errors import (
     draw_confusion,
@@ -85,7 +85,7 @@ SECTIONS = (
     PageSection("For which spans it works", "slices", Slices, draw_slices),
     PageSection("Known and unknown words", "words", WordAccuracy, draw_words),
     PageSection("How sure it is", "calibration", Calibration, draw_calibration),
-    PageSection("Sets of answers", "sets", Sets, draw_sets),
+    PageSection("Sets of answers", "sets", SetsSection, draw_sets),
     PageSection("Would more data help?", "learning-curve", LearningCurve, draw_learning_curve),
     PageSection("Labels in doubt", "doubts", Audit, draw_doubts),
 )

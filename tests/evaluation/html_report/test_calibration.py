@@ -2,7 +2,7 @@
 
 from html_sections import record, rows, section
 
-from tagkit.evaluation.html_report.calibration import Sets
+from tagkit.evaluation.html_report.calibration import SetsSection
 from tagkit.evaluation.scores.conformal import report_sets
 
 
@@ -30,7 +30,7 @@ def test_sets_of_tags_have_their_coverage_and_their_sizes() -> None:
 
 def test_sets_of_classes_say_how_many_hold_all() -> None:
     report = report_sets(0.99, [6, 6, 6, 5], [True] * 4, 6, 3)
-    root = section("sets", Sets("classes", report))
+    root = section("sets", SetsSection("classes", report))
     heads, values = ([each.text for each in root.all(name)] for name in ("dt", "dd"))
     assert (heads[-1], values[-1]) == ("hold all 6 classes, %", "75.00")
     assert values[3] == "0.00"  # and nothing of how many of none are right
