@@ -1,7 +1,8 @@
-"""Edit scripts: the lemma of a form as an edit of the form, so that it can be classified.
+"""Lemmas as edit scripts, and FEATS taken apart: values of treebanks that can be classified.
 
-A script says what is taken off both ends of the form in lower case, what is put there instead, and
-which characters of the result are upper case:
+An edit script is the lemma of a form as an edit of the form. A script says what is taken off both
+ends of the form in lower case, what is put there instead, and which characters of the result are
+upper case:
 
     "went"   -> "go"     =go                 no character in common: the lemma itself
     "tried"  -> "try"    L0;0;3;0;y          lower case; 0 characters off the front, 3 off the end,
@@ -135,7 +136,6 @@ def _with_casing(text: str, casing: tuple[tuple[bool, int], ...]) -> str:
 # A value is attributes between bars, or "_" for none (universaldependencies.org/format.html). The
 # value of an attribute may be a list ("PronType=Int,Rel"), which is one value here. What has no
 # sign of equality, as in older treebanks ("nom|sg"), is an attribute whose value is empty.
-
 
 NO_FEATURES = "_"
 _BAR, _SIGN = "|", "="

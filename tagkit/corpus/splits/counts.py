@@ -1,4 +1,7 @@
-"""How many classes a text has, and which a corpus must have to be learnt from."""
+"""What a corpus has how often: classes of texts, labels of columns, counted words, repetitions.
+
+The classes that a corpus must have to be learnt from are checked here too.
+"""
 
 import re
 from collections.abc import Iterable, Sequence, Set
@@ -85,9 +88,6 @@ def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
         )
 
 
-# How many labels each of several tag columns of a corpus has, in a few words.
-
-
 def column_counts(split: Split) -> str:
     """'UPOS 14 labels, FEATS 30 values, MISC.NER 4 types (IOB2)'; empty without several columns."""
     columns: dict[str, list[TagColumn]] = {}
@@ -114,7 +114,6 @@ def column_counts(split: Split) -> str:
 # GermEval 2014 and Universal NER begin a line with 1, 2, 3; WebAnno and INCEpTION with 1-1, 1-2.
 # Read as words, the numbers of a corpus can be learnt, and scored, and mean nothing.
 
-
 LOOKED_AT = 200  # sentences
 _FEWEST, _SHARE = 3, 0.9  # of those with two words or more
 _NUMBER = re.compile(r"(?:[0-9]{1,6}-)?([0-9]{1,6})")
@@ -133,9 +132,6 @@ def _count_up(words: tuple[str, ...]) -> bool:
         return False
     numbers = [int(each[1]) for each in found if each]
     return numbers[0] in (0, 1) and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
-
-
-# Sentences that one part of a corpus shares with another.
 
 
 LONG = 5  # tokens from which a sentence seldom occurs twice by chance
