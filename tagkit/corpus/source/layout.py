@@ -323,7 +323,12 @@ def is_comment(line: str, layout: Layout) -> bool:
     if not may_be_comment(line):
         return False
     cells = split_line(line, layout.tabs)
-    return len(cells) != layout.width or _ID_OR_VALUE.search(cells[-1]) is not None
+    return len(cells) != layout.width or ends_as_comment(cells[-1])
+
+
+def ends_as_comment(cell: str) -> bool:
+    """Whether the last cell of a line that begins with # is an id or a value, and so no tag."""
+    return _ID_OR_VALUE.search(cell) is not None
 
 
 def begins_document(lines: Sequence[str], layout: Layout) -> bool:

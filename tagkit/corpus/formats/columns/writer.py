@@ -4,7 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.columns.filling import ColumnValues, filled
 from tagkit.corpus.formats.columns.reader import LineBlock
-from tagkit.corpus.source.layout import BLANK, DOCSTART, Layout, is_cell, split_line
+from tagkit.corpus.source.layout import (
+    BLANK,
+    DOCSTART,
+    Layout,
+    ends_as_comment,
+    is_cell,
+    may_be_comment,
+    split_line,
+)
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
@@ -73,6 +81,10 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Outpu
         for cells in columns:
             for cell in cells:
                 _check(item, cell, len(columns))
+        # Before the first token of a file such a line shows that sentences have comments.
+        line = "\t".join(cells[0] for cells in columns)
+        if item is first and may_be_comment(line) and ends_as_comment(columns[-1][0]):
+            raise cannot_hold(item, "columns", f"{quoted(line)} as its first token: a comment")
         rows = ("\t".join(cells) for cells in zip(*columns, strict=True))
         mark = ""
         if begins_marked(item, before):

@@ -1,6 +1,15 @@
 """Predictions behind the tokens of a column file."""
 
+import pytest
 from column_files import conllu, longer, options
+
+from tagkit.corpus.formats.columns.writer import write_columns
+from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.pieces import Writing
+from tagkit.errors import FormatError
+from tagkit.text.records import Sentence
+
+WRITING = Writing(plain=True, single=True, note=silent)
 
 
 def test_predictions_go_behind_the_tokens_and_nothing_else_changes() -> None:
@@ -23,3 +32,11 @@ def test_lines_that_are_no_tokens_get_a_filler_where_they_have_the_columns() -> 
     assert longer(text, ["P", "Q"], in_conllu).split("\n") == [
         lines[0], f"{lines[1]}\t_", f"{lines[2]}\tP", f"{lines[3]}\tQ", "",
     ]  # fmt: skip
+
+
+def test_a_first_token_that_would_be_read_as_a_comment_is_refused() -> None:
+    first = Sentence(("#", "Oslo"), None, (("# text = a", "Oslo"),))
+    with pytest.raises(FormatError, match="columns cannot hold .* as its first token: a comment"):
+        list(write_columns([first], WRITING))
+    plain = Sentence(("Oslo",), None, (("Oslo",),))
+    assert len(list(write_columns([plain, first], WRITING))) == 2  # by then there are none
