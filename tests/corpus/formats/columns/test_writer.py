@@ -36,7 +36,7 @@ def test_lines_that_are_no_tokens_get_a_filler_where_they_have_the_columns() -> 
 
 def test_a_first_token_that_would_be_read_as_a_comment_is_refused() -> None:
     first = Sentence(("#", "Oslo"), None, (("# text = a", "Oslo"),))
-    with pytest.raises(FormatError, match="columns cannot hold .* as its first token: a comment"):
+    with pytest.raises(FormatError, match=r"columns cannot hold .* as its first token: a comment"):
         list(write_columns([first], WRITING))
     plain = Sentence(("Oslo",), None, (("Oslo",),))
     assert len(list(write_columns([plain, first], WRITING))) == 2  # by then there are none
