@@ -29,7 +29,8 @@ TEXT = ("language-model",)
 class Section(BaseModel):
     """Base of the sections: frozen; unknown keys and infinite numbers are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Validators are built when the first value is checked: many imports of this package check none.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     # Whether `tagkit tune` may search for good values of its options; `Option.tune` overrides it.
     tunable: ClassVar[bool] = True
