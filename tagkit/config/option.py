@@ -16,7 +16,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 # Tasks that predict tags of tokens, and those that predict classes of texts.
 TAGS = ("tag", "both")
@@ -35,13 +35,17 @@ class Section(BaseModel):
     # Whether `tagkit tune` may search for good values of its options; `Option.tune` overrides it.
     tunable: ClassVar[bool] = True
 
-    @field_validator("*", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _refuse_bool_for_number(cls, value: Any, info: ValidationInfo) -> Any:
+    def _refuse_bool_for_number(cls, given: Any) -> Any:
         """Refuse true and false where a number is expected: for Python they are 1 and 0."""
-        kinds = {*re.findall(r"\w+", str(cls.model_fields[info.field_name or ""].annotation))}
-        takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
-        return _marked(value) if takes_number and "bool" not in kinds else value
+        if not isinstance(given, Mapping):
+            return given
+        fields = cls.model_fields
+        return {
+            key: _marked(value) if key in fields and _is_number(fields[key].annotation) else value
+            for key, value in given.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,13 @@ class MarkedBool:
     """true or false, as a value of no type that an option has: pydantic says what it expects."""
 
     value: bool
+
+
+def _is_number(annotation: Any) -> bool:
+    """Whether an option of this type takes a number, and neither true nor false."""
+    kinds = {*re.findall(r"\w+", str(annotation))}
+    takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
+    return takes_number and "bool" not in kinds
 
 
 def _marked(value: Any) -> Any:
