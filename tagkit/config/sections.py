@@ -23,7 +23,7 @@ from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import canonical_scheme
 from tagkit.errors import ConfigError
-from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
+from tagkit.text.scheme_names import PLAIN, SPAN_SCHEMES
 from tagkit.wording import Setting, joined, quoted
 
 # Values that saved configurations of any task may have, language models among them, whether or not
