@@ -4,6 +4,7 @@
     python benchmarks/costs.py padding
     python benchmarks/costs.py long-texts
     python benchmarks/costs.py stream --model models/travel --tokens 300000 --rounds 3
+    python benchmarks/costs.py imports --rounds 15
 
 Preparation: tokens a second from files to ids, with reading and without. Padding: the share of it
 in the batches of training and of prediction. Both of CoNLL-2000, which is not part of the project.
@@ -11,7 +12,8 @@ Long texts: peak memory of training on six texts of 10,000 tokens, with segments
 without, beside texts of 100 tokens; each a process of its own. Stream: tokens a second and peak
 memory of `Predictor.stream` on lines of text, beside `tagkit predict` on a file of the same lines,
 in turns; each a process of its own, its start included in neither rate. Lines are those of
-data/travel, repeated, so that the words of every round are the same.
+data/travel, repeated, so that the words of every round are the same. Imports: processor time of
+the configuration's module beside that of numpy, each a process of its own, in turns.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -171,11 +174,57 @@ def stream_once(model: str, path: str) -> None:
             to_json(answer.to_dict())
 
 
+# The programs that are compared, by what they are called.
+IMPORTS = {
+    "nothing": "pass",
+    "numpy": "import numpy",
+    "pydantic": "import pydantic; pydantic.BaseModel, pydantic.Field",
+    "tagkit.config": "import tagkit.config",
+    "and tagkit.toml read": "import tagkit.config; tagkit.config.load_config('tagkit.toml')",
+}
+
+
+def imports(rounds: int) -> None:
+    """Processor time of imports, beyond that of an interpreter that imports nothing."""
+    seconds = import_seconds(IMPORTS, rounds)
+    print("| | median, ms | fastest, ms | of numpy's |\n| --- | ---: | ---: | ---: |")
+    for name in list(IMPORTS)[1:]:
+        beyond = {
+            figure: [figure(seconds[each]) - figure(seconds["nothing"]) for each in (name, "numpy")]
+            for figure in (statistics.median, min)
+        }
+        (median, of_numpy), (fastest, _) = beyond.values()
+        ratio = median / of_numpy
+        print(f"| {name} | {1000 * median:.0f} | {1000 * fastest:.0f} | {ratio:.2f} |")
+
+
+def import_seconds(programs: Mapping[str, str], rounds: int) -> dict[str, list[float]]:
+    """Processor seconds of a whole process of each program in each round, by its name."""
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    with tempfile.TemporaryDirectory() as name:
+        # In the round before the first one everything is compiled, wherever it is installed.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": name}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for number in range(rounds + 1):
+            for each, program in programs.items():
+                before = children_seconds()
+                subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+                if number:
+                    seconds[each].append(children_seconds() - before)
+    return seconds
+
+
+def children_seconds() -> float:
+    """Processor seconds of all processes that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def main() -> None:
     """Print one of the figures."""
     parser = argparse.ArgumentParser()
     figures = {"preparation": preparation, "padding": padding, "long-texts": long_texts}
-    parser.add_argument("what", choices=[*figures, "one", "stream", "stream-once"])
+    parser.add_argument("what", choices=[*figures, "one", "stream", "stream-once", "imports"])
     parser.add_argument("--tokens", type=int, default=0)
     parser.add_argument("--bptt", type=int, default=0)
     parser.add_argument("--model", default="models/travel")
@@ -188,6 +237,8 @@ def main() -> None:
         stream(options.model, options.tokens or 300_000, options.rounds)
     elif options.what == "stream-once":
         stream_once(options.model, options.file)
+    elif options.what == "imports":
+        imports(options.rounds)
     else:
         figures[options.what]()
 

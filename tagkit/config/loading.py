@@ -35,10 +35,9 @@ _QUOTED = re.compile(
 _BETWEEN_KEYS = re.compile(r"[,={}\n]")
 # Words of tomllib that do not say what is wrong, and ours.
 _TOML_PROBLEMS = (
-    (re.compile(r"Cannot overwrite a value"), "a key is given twice"),
-    (re.compile(r"Cannot declare \('([^']*)'[^)]*\) twice"),
-     r"the section [\1] is given twice"),
-    (re.compile(r"Expected '\]' at the end of a table declaration"),
+    (r"Cannot overwrite a value", "a key is given twice"),
+    (r"Cannot declare \('([^']*)'[^)]*\) twice", r"the section [\1] is given twice"),
+    (r"Expected '\]' at the end of a table declaration",
      "expected ']' at the end of a section's name"),
 )  # fmt: skip
 
@@ -237,7 +236,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
 def _in_plain_words(problem: str) -> str:
     """What tomllib says of a text, where its own words do not say what is wrong."""
     for theirs, ours in _TOML_PROBLEMS:
-        problem = theirs.sub(ours, problem)
+        problem = re.sub(theirs, ours, problem)
     return problem
 
 

@@ -16,7 +16,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 # Tasks that predict tags of tokens, and those that predict classes of texts.
 TAGS = ("tag", "both")
@@ -29,18 +29,23 @@ TEXT = ("language-model",)
 class Section(BaseModel):
     """Base of the sections: frozen; unknown keys and infinite numbers are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Validators are built when the first value is checked: many imports of this package check none.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     # Whether `tagkit tune` may search for good values of its options; `Option.tune` overrides it.
     tunable: ClassVar[bool] = True
 
-    @field_validator("*", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _refuse_bool_for_number(cls, value: Any, info: ValidationInfo) -> Any:
+    def _refuse_bool_for_number(cls, given: Any) -> Any:
         """Refuse true and false where a number is expected: for Python they are 1 and 0."""
-        kinds = {*re.findall(r"\w+", str(cls.model_fields[info.field_name or ""].annotation))}
-        takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
-        return _marked(value) if takes_number and "bool" not in kinds else value
+        if not isinstance(given, Mapping):
+            return given
+        fields = cls.model_fields
+        return {
+            key: _marked(value) if key in fields and _is_number(fields[key].annotation) else value
+            for key, value in given.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,13 @@ class MarkedBool:
     """true or false, as a value of no type that an option has: pydantic says what it expects."""
 
     value: bool
+
+
+def _is_number(annotation: Any) -> bool:
+    """Whether an option of this type takes a number, and neither true nor false."""
+    kinds = {*re.findall(r"\w+", str(annotation))}
+    takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
+    return takes_number and "bool" not in kinds
 
 
 def _marked(value: Any) -> Any:

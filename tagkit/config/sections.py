@@ -23,7 +23,7 @@ from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import canonical_scheme
 from tagkit.errors import ConfigError
-from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
+from tagkit.text.scheme_names import PLAIN, SPAN_SCHEMES
 from tagkit.wording import Setting, joined, quoted
 
 # Values that saved configurations of any task may have, language models among them, whether or not
@@ -73,12 +73,13 @@ class Config(Section):
             tune=False,
         ),
     ] = "tag"
-    data: DataConfig = DataConfig()
-    embeddings: EmbeddingsConfig = EmbeddingsConfig()
-    encoder: EncoderConfig = EncoderConfig()
-    head: HeadConfig = HeadConfig()
-    train: TrainConfig = TrainConfig()
-    output: OutputConfig = OutputConfig()
+    # Defaults are not checked, which would build each section's validator beside that of the whole.
+    data: DataConfig = DataConfig.model_construct()
+    embeddings: EmbeddingsConfig = EmbeddingsConfig.model_construct()
+    encoder: EncoderConfig = EncoderConfig.model_construct()
+    head: HeadConfig = HeadConfig.model_construct()
+    train: TrainConfig = TrainConfig.model_construct()
+    output: OutputConfig = OutputConfig.model_construct()
 
     @property
     def reads_units(self) -> bool:

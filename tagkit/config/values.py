@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tagkit.text.schemes import SYNONYMS
+from tagkit.text.scheme_names import SYNONYMS
 
 Value = TypeVar("Value")
 

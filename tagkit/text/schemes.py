@@ -22,15 +22,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from tagkit.text.records import Span
+from tagkit.text.scheme_names import PLAIN as PLAIN
+from tagkit.text.scheme_names import SPAN_SCHEMES as SPAN_SCHEMES
 
-SPAN_SCHEMES = ("iob1", "iob2", "iobes", "bilou", "bmes")
-# The name in place of a scheme's where each word has a label of its own. Compare with
-# `has_spans`, not with this.
-PLAIN = "labels"
 SCHEMES = (*SPAN_SCHEMES, PLAIN)
-# "IOB" alone is read as IOB1, as in the CoNLL-2003 shared task and in seqeval; many people who
-# write it mean IOB2, which detection by the tags themselves gets right.
-SYNONYMS = {"iob": "iob1", "bio": "iob2", "bioes": "iobes", "biluo": "bilou", "bmeso": "bmes"}
 DISPLAY = {**{scheme: scheme.upper() for scheme in SPAN_SCHEMES}, PLAIN: "labels"}
 OUTSIDE = "O"
 

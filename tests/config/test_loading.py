@@ -1,6 +1,8 @@
 # ruff: noqa: E501
 """Files, overrides and flags -> one configuration, and back to TOML."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -282,3 +284,30 @@ def test_arguments_of_a_wrong_kind_are_refused_by_name(arguments: Any, said: str
     assert str(refused.value) == said
     with pytest.raises(ConfigError, match=r"^config: expected names of options, found 1$"):
         as_config({1: 2})  # type: ignore[dict-item]
+
+
+def test_a_saved_configuration_is_read_without_the_commands_and_what_is_slow(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(Config()), encoding="utf-8")
+    program = (
+        "import sys\n"
+        "from tagkit.config import load_config\n"
+        "load_config(sys.argv[1])\n"
+        "slow = {'torch', 'numpy', 'typer', 'click', 'tagkit.cli', 'tagkit.text.records'}\n"
+        "assert not slow & set(sys.modules), slow & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60)
+
+
+def test_the_first_values_may_be_checked_in_several_threads_at_once() -> None:
+    program = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from tagkit.config import Config, load_config\n"
+        "with ThreadPoolExecutor(8) as pool:\n"
+        "    read = [*pool.map(lambda seed: load_config(None, [f'train.seed={seed}']), range(8))]\n"
+        "assert [config.train.seed for config in read] == [*range(8)]\n"
+        "assert Config() == load_config()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

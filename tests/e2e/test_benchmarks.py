@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from tagkit.config import load_config
+from tagkit.config import default_threads, load_config
 from tagkit.config.loading import with_options
 from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.corpus.splits.splits import load_corpus
@@ -698,3 +698,17 @@ def test_the_first_sentences_of_a_file_are_counted_without_its_marks_of_document
     found = first(path, "3", tmp_path).read_text("utf-8")
     assert found == f"{document}a O\nb O\n\nc O\n\n{document}d O\n"
     assert first(path, "all", tmp_path) == path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(default_threads() < 2, reason="numpy costs less where it starts no thread")
+def test_importing_the_configuration_costs_about_as_much_as_importing_numpy(
+    script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    costs = script("costs")
+    programs = {name: costs.IMPORTS[name] for name in ("nothing", "numpy", "tagkit.config")}
+    seconds = costs.import_seconds(programs, rounds=9)
+    # The fastest: other work on the machine only ever adds. 1.1 to 1.3 were measured.
+    nothing, numpy, config = (min(seconds[name]) for name in programs)
+    assert config - nothing <= 1.6 * (numpy - nothing)

@@ -10,10 +10,10 @@ from span_sentences import labels, sentences
 
 from tagkit.text.records import Span
 from tagkit.text.scheme_detection import illegal_count
+from tagkit.text.scheme_names import SYNONYMS
 from tagkit.text.schemes import (
     PREFIXES,
     SPAN_SCHEMES,
-    SYNONYMS,
     begun_span,
     convert,
     from_spans,
