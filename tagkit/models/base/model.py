@@ -79,7 +79,7 @@ class Model(Member, ABC):
         return [self, *(other for other in self.others if isinstance(other, Member))]
 
     @abstractmethod
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch whose states are known.
 
         Args:
@@ -170,7 +170,7 @@ class Model(Member, ABC):
             groups[group].append(name)
         return {group: names for group, names in groups.items() if names}
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it: two numbers, a sum and a count.
 
         In training its gradient has that of further losses too, which are not in its value. There
@@ -186,7 +186,7 @@ class Model(Member, ABC):
         found = [self._loss_by(member, number, batch) for number, member in enumerate(members)]
         return torch.stack([total for total, _ in found]).mean(), found[0][1]
 
-    def _loss_by(self, member: Member, number: int, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _loss_by(self, member: Member, number: int, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch as one member reads it."""
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
         inputs, mask = member.inputs(batch), batch.tokens.mask
@@ -211,7 +211,7 @@ class Model(Member, ABC):
                 total = total + (beside - beside.detach())
         return self._regularised(total, penalties, topmost, states, mask), count
 
-    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch) -> Tensor:
+    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch[Tensor]) -> Tensor:
         """The language-model loss, from states and vectors of the tokens."""
         loss = self.language_loss
         assert loss is not None
@@ -261,7 +261,7 @@ class Model(Member, ABC):
         return total
 
     @torch.no_grad()
-    def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def read_batch(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """Hidden and final states of a batch, without gradients.
 
         Returns:
@@ -271,26 +271,30 @@ class Model(Member, ABC):
         states, final = self._read_together(batch)
         return states.float(), final.float()
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: Batch[Tensor]) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
         return self._read_together(batch)[0]
 
-    def _read_together(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _read_together(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """Hidden and final states, of all members of an ensemble."""
         return _together(
             [member.encoded(member.inputs(batch), batch.tokens) for member in self.members]
         )
 
-    def with_contextual(self, tokens: Tokens, sentences: Sequence[Sentence]) -> Tokens:
+    def with_contextual(
+        self, tokens: Tokens[Tensor], sentences: Sequence[Sentence]
+    ) -> Tokens[Tensor]:
         """The tokens of these sentences with the states of the model's language models, if any."""
         if self.contextual is None:
             return tokens
         device = tokens.mask.device
         states = padded_states(self.contextual.read(sentences, device), tokens.mask.shape[1])
-        return replace(tokens, contextual=states.to(device))
+        return replace(tokens, contextual=torch.from_numpy(states).to(device))
 
     @torch.inference_mode()
-    def output(self, tokens: Tokens, words: CachedWords, *, confidence: bool) -> ModelOutput:
+    def output(
+        self, tokens: Tokens[Tensor], words: CachedWords, *, confidence: bool
+    ) -> ModelOutput:
         """The model's output for sentences.
 
         Args:
@@ -301,7 +305,7 @@ class Model(Member, ABC):
         states, final = self.read(tokens, words)
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
-    def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens[Tensor], words: CachedWords) -> tuple[Tensor, Tensor]:
         """States of all members, as `read_batch`, on a CPU with cached input projections."""
         cached = zip(self.members, (words, *words.others), strict=True)
         return _together([member.read_alone(tokens, own) for member, own in cached])

@@ -226,7 +226,7 @@ class Task(ABC):
             BundleError: one of them asks for something that the other does not have.
         """
 
-    def loss(self, model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss(self, model: Model, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """Negative log-likelihood in nats, summed, and the number of targets."""
         # Not model.forward: hooks of modules run only when the module itself is called.
         total, count = model(batch)

@@ -96,7 +96,7 @@ class SentenceBatch:
     """
 
     sentences: Sequence[Sentence]
-    tokens: Tokens
+    tokens: Tokens[Tensor]
     words: CachedWords
     feature_rows: FeatureRows | None = None
     states: tuple[Tensor, Tensor] | None = None

@@ -38,7 +38,6 @@ from tagkit.models.base.calibration import (
     set_temperatures,
 )
 from tagkit.models.base.model import Model
-from tagkit.models.base.model_folder import CONFIG, VOCABULARY, find_bundle
 from tagkit.models.bundle.language_parts import check_contextual
 from tagkit.models.bundle.tensor_file import write_tensors
 from tagkit.models.bundle.weights import (
@@ -49,6 +48,7 @@ from tagkit.models.bundle.weights import (
     require_finite,
     set_weights,
 )
+from tagkit.models.folder.model_folder import CONFIG, VOCABULARY, find_bundle
 from tagkit.models.tagging.feature_crf import check_feature_crf
 from tagkit.models.task_table import task_of
 from tagkit.storage import BEST, LAST, METADATA, WEIGHTS, digest_of_bytes, whole_folder, write_whole

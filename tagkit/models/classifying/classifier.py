@@ -80,7 +80,7 @@ class Classifier(Model):
         super().__init__(embed=embed, encoder=encoder, others=others)
         self.class_head = class_head
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the loss of the classes; each text is one target."""
         classes = batch.target("classes")
         return self.class_head.loss(states, final, batch.tokens.mask, classes, batch.weights)

@@ -119,7 +119,7 @@ class JointModel(Tagger):
         self.class_head = class_head
         self.class_loss = class_loss
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the weighted sum of both losses; each token is one target."""
         # Both losses are sums over the batch. They are divided by the number of tokens, so that a
         # text's tags weigh as they do without classes.

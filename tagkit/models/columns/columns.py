@@ -102,7 +102,7 @@ class ColumnTagger(Model):
         self.dropout = LockedDropout(probability=dropout)
         self.weights = tuple(weights)
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
         inputs = self.inputs(batch)
         with self._watched() as penalties:
@@ -114,7 +114,7 @@ class ColumnTagger(Model):
             total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)
         return self._regularised(total, penalties, topmost, states, mask), count
 
-    def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens[Tensor], words: CachedWords) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
         states, final = super().read(tokens, words)
         inputs = self.token_inputs(words.vectors, tokens)
@@ -124,7 +124,7 @@ class ColumnTagger(Model):
         # (batch, time, hidden) and (batch, time, features) -> (batch, time, hidden + features)
         return torch.cat((states.float(), self.dropout(inputs.float())), dim=2)
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the weighted sum of all columns; each token is one target."""
         mask = batch.tokens.mask
         losses = [

@@ -95,7 +95,7 @@ class Tagger(Model):
         # Not saved: it follows from the tags.
         self.register_buffer("continuation", continuation, persistent=False)
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the loss of the tags; each token is one target."""
         # Called as a module, not by `loss`: a batch's own mask needs no check.
         found: tuple[Tensor, Tensor] = self.head(
