@@ -20,8 +20,7 @@ from tagkit.inference.predict.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.base.device import leave_threads_of_parent
 from tagkit.models.base.memory import forget, is_out_of_memory
-from tagkit.models.base.model import Model
-from tagkit.models.base.task_records import SentenceBatch
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.tensors import tokens_to_tensors
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural

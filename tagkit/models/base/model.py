@@ -7,7 +7,7 @@ adds what it reads from them, its heads, and their loss (`tagger.py`, `classifie
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -18,6 +18,7 @@ from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.features.batching.contextual_states import padded_states
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.feature_rows import FeatureRows
 from tagkit.models.base.member import Member
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout
@@ -309,6 +310,31 @@ class Model(Member, ABC):
         """States of all members, as `read_batch`, on a CPU with cached input projections."""
         cached = zip(self.members, (words, *words.others), strict=True)
         return _together([member.read_alone(tokens, own) for member, own in cached])
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceBatch:
+    """Sentences that are read together in prediction.
+
+    Attributes:
+        sentences: in the order of the batch.
+        tokens: of these; their rows are rows of `words`.
+        words: the distinct words, with what is kept of each.
+        feature_rows: the same words, as a CRF of word features reads them; None where none counts.
+        states: (batch, time, hidden) and (batch, hidden), where they have been read already.
+        feature_emissions: (batch, time, tags) of `feature_rows`, likewise.
+    """
+
+    sentences: Sequence[Sentence]
+    tokens: Tokens[Tensor]
+    words: CachedWords
+    feature_rows: FeatureRows | None = None
+    states: tuple[Tensor, Tensor] | None = None
+    feature_emissions: Tensor | None = None
+
+    def read(self, model: Model) -> tuple[Tensor, Tensor]:
+        """Hidden states of all tokens, and final states, for the heads of the model."""
+        return self.states or model.read(self.tokens, self.words)
 
 
 def _together(found: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

@@ -36,7 +36,7 @@ from tagkit.models.base.description import (
     tag_heads,
 )
 from tagkit.models.base.member import Member
-from tagkit.models.base.model import Fitted, Model
+from tagkit.models.base.model import Fitted, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import ClassReadout, Readout
 from tagkit.models.base.task_records import (
@@ -44,7 +44,6 @@ from tagkit.models.base.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
-    SentenceBatch,
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag

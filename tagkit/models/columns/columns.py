@@ -32,16 +32,10 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_features, check_no_classes
 from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout
 from tagkit.models.base.description import Description, encoder_name
-from tagkit.models.base.model import Model
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import (
-    Labels,
-    ModelContext,
-    PredictionOptions,
-    SentenceBatch,
-    TrainingData,
-)
+from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
 from tagkit.models.columns.codecs import CODECS, codec_of
 from tagkit.models.columns.codecs.codec import ColumnText
 from tagkit.models.tagging.tag_outcomes import judged_column

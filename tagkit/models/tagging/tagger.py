@@ -29,7 +29,7 @@ from tagkit.models.base.building import build_embedding, build_encoder, build_ot
 from tagkit.models.base.calibration import TAGS
 from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
 from tagkit.models.base.member import Member
-from tagkit.models.base.model import Model
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout, TagReadout
 from tagkit.models.base.task import Task
@@ -38,7 +38,6 @@ from tagkit.models.base.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
-    SentenceBatch,
     TrainingData,
 )
 from tagkit.models.tagging.constraints import continuations
