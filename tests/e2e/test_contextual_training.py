@@ -164,7 +164,7 @@ def test_language_models_that_no_epoch_trains_are_not_said_to_be_trained_further
     run = prepared(settings(tmp_path, FURTHER, "train.unfreeze=2", f"train.max_epochs={epochs}"))
     assert [each.get("trained_further") for each in facts_of(run)["contextual"]] == further
     metadata = {**facts_of(run), "epoch": 1}
-    bundle = Bundle(run.model, run.vocabulary, run.config, metadata)
+    bundle = Bundle(run.vocabulary, run.config, metadata, run.model)
     (told,) = (line for line in info_lines("m", bundle) if line.startswith("contextual"))
     assert told.endswith(", trained further") == (further == [True, True])
 

@@ -185,7 +185,7 @@ def test_one_document_that_does_not_fit_into_memory_names_the_option(
 
 def test_info_says_that_a_model_reads_documents(prepared: Prepared) -> None:
     def lines(config: Config) -> list[str]:
-        return [*info_lines("m", Bundle(prepared.model, prepared.vocabulary, config, {}))]
+        return [*info_lines("m", Bundle(prepared.vocabulary, config, {}, prepared.model))]
 
     said = "context     documents, up to 2,000 words as one sequence"
     assert said in lines(prepared.config)

@@ -31,20 +31,21 @@ from tagkit.models.bundle.tensor_file import write_tensors
 from tagkit.models.bundle.weights import (
     build_without_weights,
     check_header,
-    read_header,
     read_weights,
     require_finite,
     set_weights,
 )
-from tagkit.models.folder.model_folder import CONFIG, VOCABULARY
+from tagkit.models.folder.model_folder import CONFIG, VOCABULARY, find_bundle
 from tagkit.models.folder.parts import (
     FORMAT_VERSION,
+    ModelParts,
     metadata_bytes,
     open_part,
     read_parts,
     read_whole,
     require_digest,
 )
+from tagkit.models.folder.weights_header import read_header
 from tagkit.models.tagging.feature_crf import check_feature_crf
 from tagkit.models.task_table import task_of
 from tagkit.storage import METADATA, WEIGHTS, digest_of_bytes, whole_folder
@@ -53,21 +54,15 @@ from tagkit.wording import reason
 
 
 @dataclass(frozen=True)
-class Bundle:
+class Bundle(ModelParts):
     """A model folder's contents.
 
     Attributes:
         model: on the CPU.
-        vocabulary: of the model.
-        config: the resolved configuration that it was trained with.
-        metadata: the contents of `metadata.json`.
         calibration: of the model, whose heads have its temperatures; None where there is none.
     """
 
     model: Model
-    vocabulary: Vocabulary
-    config: Config
-    metadata: dict[str, Any]
     calibration: ModelCalibration | None = None
 
 
@@ -129,21 +124,22 @@ def load_bundle(path: Path) -> Bundle:
 
 def _load(path: Path) -> Bundle:
     """The model, from one reading of its parts."""
-    parts = read_parts(path)
-    folder, metadata = parts.folder, parts.metadata
-    config, vocabulary = parts.config, parts.vocabulary
+    folder = find_bundle(path)
+    parts = read_parts(folder)
+    vocabulary, config = parts.vocabulary, parts.config
     task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     check_affixes(config, vocabulary, folder / CONFIG)  # of every task
     check_units(config, vocabulary, folder / VOCABULARY)
     check_contextual(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     model = build_without_weights(config, vocabulary)
-    weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), parts.weights_digest)
+    digest = parts.metadata["sha256"][WEIGHTS]
+    weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), digest)
     set_weights(model, weights, config, vocabulary)
     check_feature_crf(model.feature_crf, folder / WEIGHTS)
-    calibration = read_calibration(metadata, model, folder / METADATA)
+    calibration = read_calibration(parts.metadata, model, folder / METADATA)
     if calibration is not None:
         set_temperatures(model, calibration.temperatures)
-    return Bundle(model.eval(), vocabulary, config, metadata, calibration)
+    return Bundle(vocabulary, config, parts.metadata, model.eval(), calibration)
 
 
 def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict[str, Tensor]:

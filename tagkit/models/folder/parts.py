@@ -20,7 +20,7 @@ from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml
 from tagkit.errors import BundleError, ConfigError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.calibration import KEY, ModelCalibration
-from tagkit.models.folder.model_folder import CONFIG, VOCABULARY, find_bundle
+from tagkit.models.folder.model_folder import CONFIG, VOCABULARY
 from tagkit.storage import BEST, LAST, METADATA, WEIGHTS, digest_of_bytes, whole_folder, write_whole
 from tagkit.text.json_text import from_json, require_plain, to_json
 from tagkit.wording import quoted, reason
@@ -42,28 +42,23 @@ class ModelParts:
     """What a model's folder holds beside the weights.
 
     Attributes:
-        folder: that holds the four files.
-        metadata: the contents of `metadata.json`.
-        config: the resolved configuration that the model was trained with.
         vocabulary: of the model.
-        weights_digest: SHA-256 of the weights, as the metadata have it.
+        config: the resolved configuration that it was trained with.
+        metadata: the contents of `metadata.json`.
     """
 
-    folder: Path
-    metadata: dict[str, Any]
-    config: Config
     vocabulary: Vocabulary
-    weights_digest: str
+    config: Config
+    metadata: dict[str, Any]
 
 
-def read_parts(path: Path) -> ModelParts:
-    """The parts of the model in a folder, each checked by itself and by its digest.
+def read_parts(folder: Path) -> ModelParts:
+    """The parts in the folder of the model itself, each checked by itself and by its digest.
 
     Raises:
         BundleError: a part is missing, cut short, altered or too new.
     """
     # From the smallest part to the largest: a mistake is found before the weights are read.
-    folder = find_bundle(path)
     metadata = read_metadata(folder)
     digests = _digests(folder, metadata)
     content = _read_verified(folder / CONFIG, MAX_CONFIG_BYTES, digests[CONFIG])
@@ -74,8 +69,7 @@ def read_parts(path: Path) -> ModelParts:
         raise BundleError(f"{folder / CONFIG}: {error}") from None
     except ConfigError as error:
         raise BundleError(*error.lines) from None
-    vocabulary = _read_vocabulary(folder, digests[VOCABULARY])
-    return ModelParts(folder, metadata, config, vocabulary, digests[WEIGHTS])
+    return ModelParts(_read_vocabulary(folder, digests[VOCABULARY]), config, metadata)
 
 
 def read_whole(path: Path, read: Callable[[Path], Found]) -> Found:
