@@ -9,4 +9,3 @@ Ids = npt.NDArray[np.int64]
 Arrays = npt.NDArray[Any]
 # What a batch is made of: arrays here, tensors in networks (`models/base/tensors.py`).
 Array = TypeVar("Array")
-Other = TypeVar("Other")

@@ -4,11 +4,11 @@ The records hold arrays, or tensors of the same shapes and types of numbers: tho
 `models/base/tensors.py`, which share the memory of the arrays on a CPU.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Generic
 
-from tagkit.features import Array, Other
+from tagkit.features import Array
 from tagkit.features.batching.contextual_states import ContextualUnits
 
 
@@ -30,15 +30,6 @@ class Words(Generic[Array]):
     vector_rows: Array
     char_ids: tuple[Array, ...]
     affix_ids: Array
-
-    def mapped(self, convert: Callable[[Array], Other]) -> "Words[Other]":
-        """The same words, with each array converted."""
-        return Words(
-            convert(self.word_ids),
-            convert(self.vector_rows),
-            tuple(map(convert, self.char_ids)),
-            convert(self.affix_ids),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +55,6 @@ class Tokens(Generic[Array]):
     documents: Array | None = None
     contextual: Array | ContextualUnits[Array] | None = None
 
-    def mapped(self, convert: Callable[[Array], Other]) -> "Tokens[Other]":
-        """The same tokens, with each array converted."""
-        read = self.contextual
-        return Tokens(
-            convert(self.rows),
-            convert(self.mask),
-            tuple(map(convert, self.feature_ids)),
-            None if self.documents is None else convert(self.documents),
-            read.mapped(convert)
-            if isinstance(read, ContextualUnits)
-            else None
-            if read is None
-            else convert(read),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Batch(Generic[Array]):
@@ -99,15 +75,6 @@ class Batch(Generic[Array]):
     targets: Mapping[str, Array]
     weights: Array | None = None
 
-    def mapped(self, convert: Callable[[Array], Other]) -> "Batch[Other]":
-        """The same batch, with each array converted."""
-        return Batch(
-            self.words.mapped(convert),
-            self.tokens.mapped(convert),
-            {name: convert(target) for name, target in self.targets.items()},
-            None if self.weights is None else convert(self.weights),
-        )
-
     def target(self, name: str) -> Array:
         """The targets of this name.
 
@@ -117,8 +84,3 @@ class Batch(Generic[Array]):
         if name not in self.targets:
             raise ValueError(f"the batch holds no {name} to learn from")
         return self.targets[name]
-
-    def with_words(self, word_ids: Array) -> "Batch[Array]":
-        """The same batch with other word ids."""
-        # For training, where rare words become unknown at times; their characters and vectors stay.
-        return replace(self, words=replace(self.words, word_ids=word_ids))

@@ -1,13 +1,13 @@
 """States of language models at each word of a sentence, as further inputs of a model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.features import Array, Arrays, Ids, Other
+from tagkit.features import Array, Arrays, Ids
 
 States = npt.NDArray[np.float32]
 
@@ -25,10 +25,6 @@ class UnitRows(Generic[Array]):
     units: Array
     places: Array
 
-    def mapped(self, convert: Callable[[Array], Other]) -> "UnitRows[Other]":
-        """The same rows, with each array converted."""
-        return UnitRows(convert(self.units), convert(self.places))
-
 
 @dataclass(frozen=True, slots=True)
 class ContextualUnits(Generic[Array]):
@@ -39,10 +35,6 @@ class ContextualUnits(Generic[Array]):
     """
 
     rows: tuple[UnitRows[Array], ...]
-
-    def mapped(self, convert: Callable[[Array], Other]) -> "ContextualUnits[Other]":
-        """The same units, with each array converted."""
-        return ContextualUnits(tuple(each.mapped(convert) for each in self.rows))
 
 
 class ContextualInputs(Protocol):
@@ -55,16 +47,6 @@ class ContextualInputs(Protocol):
             indices: of the sentences.
             width: number of words of the longest of them.
         """
-
-
-def padded_states(states: Sequence[States], width: int) -> Arrays:
-    """(batch, width, values) float32 of sentences, zero on padding.
-
-    Args:
-        states: (words, values) of each sentence.
-        width: number of words of the longest one.
-    """
-    return padded_rows(states, width, np.float32)
 
 
 def padded_rows(rows: Sequence[Arrays], width: int, dtype: npt.DTypeLike) -> Arrays:

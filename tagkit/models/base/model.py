@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.batching.batch import Batch, Tokens
-from tagkit.features.batching.contextual_states import padded_states
+from tagkit.features.batching.contextual_states import padded_rows
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows
@@ -289,7 +290,8 @@ class Model(Member, ABC):
         if self.contextual is None:
             return tokens
         device = tokens.mask.device
-        states = padded_states(self.contextual.read(sentences, device), tokens.mask.shape[1])
+        read = self.contextual.read(sentences, device)
+        states = padded_rows(read, tokens.mask.shape[1], np.float32)
         return replace(tokens, contextual=torch.from_numpy(states).to(device))
 
     @torch.inference_mode()

@@ -3,8 +3,9 @@
 On a CPU a tensor is the memory of its array: nothing is copied.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -20,32 +21,29 @@ CPU = torch.device("cpu")
 _JOINED_CHARS = 2**18
 
 
-def to_tensors(batch: Batch[Arrays], device: torch.device = CPU) -> Batch[Tensor]:
-    """A batch on a device, its words as `words_to_tensors` gives them."""
-    words = _in_groups_for(batch.words, device)
-    return replace(batch, words=words).mapped(_conversion(device))
-
-
-def words_to_tensors(words: Words[Arrays], device: torch.device) -> Words[Tensor]:
-    """Distinct words on a device, on a GPU in fewer groups."""
-    return _in_groups_for(words, device).mapped(_conversion(device))
-
-
-def tokens_to_tensors(tokens: Tokens[Arrays], device: torch.device) -> Tokens[Tensor]:
-    """Sentences on a device."""
-    return tokens.mapped(_conversion(device))
-
-
-def _conversion(device: torch.device) -> Callable[[Arrays], Tensor]:
-    if device.type == "cpu":
-        return torch.from_numpy
-    # From pageable memory non_blocking changes nothing, and is safe; from pinned memory the copy
-    # overlaps with the computation.
-    return lambda array: torch.from_numpy(array).to(device, non_blocking=True)
-
-
-def _in_groups_for(words: Words[Arrays], device: torch.device) -> Words[Arrays]:
-    return words if device.type == "cpu" else replace(words, char_ids=joined(words.char_ids))
+@overload
+def to_tensors(record: Batch[Arrays], device: torch.device = CPU) -> Batch[Tensor]: ...
+@overload
+def to_tensors(record: Words[Arrays], device: torch.device = CPU) -> Words[Tensor]: ...
+@overload
+def to_tensors(record: Tokens[Arrays], device: torch.device = CPU) -> Tokens[Tensor]: ...
+def to_tensors(record: Any, device: torch.device = CPU) -> Any:
+    """A batch, or a part of one, on a device: on a GPU its words are in fewer groups."""
+    if isinstance(record, np.ndarray):
+        tensor = torch.from_numpy(record)
+        # From pageable memory non_blocking changes nothing, and is safe; from pinned memory the
+        # copy overlaps with the computation.
+        return tensor if device.type == "cpu" else tensor.to(device, non_blocking=True)
+    if isinstance(record, tuple):
+        return tuple([to_tensors(each, device) for each in record])
+    if isinstance(record, dict):
+        return {name: to_tensors(each, device) for name, each in record.items()}
+    if record is None:
+        return None
+    if isinstance(record, Words) and device.type != "cpu":
+        record = replace(record, char_ids=joined(record.char_ids))
+    # All other records of a batch hold nothing but these.
+    return type(record)(*[to_tensors(getattr(record, each), device) for each in record.__slots__])
 
 
 def joined(groups: Sequence[Arrays]) -> tuple[Arrays, ...]:

@@ -6,6 +6,7 @@ The gradient of a step is a sum over its sentences, so it can be computed in par
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -75,7 +76,8 @@ class MicroBatches:
         if probability:
             ids, rare = torch.from_numpy(batch.words.word_ids), self.prepared.singletons
             drawn = replace_at_random(ids, rare, UNKNOWN_ID, probability, self.generator)
-            batch = batch.with_words(drawn.numpy())
+            # Their characters and vectors stay.
+            batch = replace(batch, words=replace(batch.words, word_ids=drawn.numpy()))
         return to_tensors(batch, self.prepared.device)
 
     def shrink(self, batches: Sequence[Ids], error: BaseException) -> None:

@@ -15,6 +15,7 @@ from tagkit.config import load_config, parse_saved, parse_toml
 from tagkit.errors import DataError
 from tagkit.features.batching.contextual_states import ContextualUnits, States
 from tagkit.features.language_part import LanguagePart
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import load_bundle, save_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.setup.language_models import (
@@ -57,7 +58,7 @@ def test_in_training_a_language_model_drops_nothing_and_has_the_states_of_predic
     assert isinstance(reader, TrainedReader)
     reader.train()
     mask = torch.tensor([[True] * 2 + [False] * 3, [True] * 5])
-    units = reader.units(SENTENCES).batch([0, 1], 5).mapped(torch.from_numpy)
+    units = to_tensors(reader.units(SENTENCES).batch([0, 1], 5))
     states = reader.states(units, mask)
     assert torch.equal(states, reader.states(units, mask))
     for row, read in zip(states.detach(), frozen.readers[0].read(SENTENCES, CPU), strict=True):
