@@ -31,6 +31,8 @@ LAYERS = [
     ["__main__"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
+# What can be used without a network: nothing there may import torch, not even inside a function.
+WITHOUT_TORCH = {"config", "corpus", "evaluation", "features", "storage", "text"}
 # Heavy packages, and the only units whose import may load them.
 SLOW = {"torch", "accelerate", "safetensors", "seqeval", "sklearn", "optuna"}
 
@@ -107,6 +109,12 @@ def test_only_the_console_knows_rich_and_nothing_prints() -> None:
         called = {n.func.id for n in nodes(module)
                   if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}  # fmt: skip
         assert not called & {"print", "eval", "exec", "exit", "quit"}, module
+
+
+@pytest.mark.parametrize("unit", sorted(WITHOUT_TORCH))
+def test_what_needs_no_network_imports_no_torch(unit: str) -> None:
+    for module in (PACKAGE / unit).rglob("*.py"):
+        assert not any(name.split(".")[0] == "torch" for name in imports(module)), module
 
 
 def test_nothing_reads_or_writes_pickle() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from torch import Tensor
 
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.evaluation.reports.criterion import rank
@@ -19,6 +20,7 @@ from tagkit.features.batching.encoding import Encoded
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.readout import Readout, ReadoutBatch, fit_scales
+from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.heads.ridge import RidgeSums, Rows, Solution
 from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run
@@ -107,7 +109,7 @@ def _rows_of_step(
             state.micro_batches.shrink(batches, error)  # raises `error` unless memory is short
 
 
-def _examples(run: Run, readouts: Sequence[Readout], batch: Batch) -> list[ReadoutBatch]:
+def _examples(run: Run, readouts: Sequence[Readout], batch: Batch[Tensor]) -> list[ReadoutBatch]:
     """A batch as each read-out sees it."""
     states, final = run.prepared.model.read_batch(batch)
     return [readout.examples(states, final, batch) for readout in readouts]
@@ -154,7 +156,7 @@ def _dev_rank(run: Run) -> float:
     return rank(run.criterion.key, run.processes.from_first_rank(score))
 
 
-def _dev_batches(run: Run) -> Iterator[Batch]:
+def _dev_batches(run: Run) -> Iterator[Batch[Tensor]]:
     """Sentences from all parts of dev, of a bounded number of tokens, without unknown labels."""
     encoded = run.dev_loss.encoded
     if encoded is None:
@@ -162,7 +164,7 @@ def _dev_batches(run: Run) -> Iterator[Batch]:
     stride = math.ceil(encoded.lengths.sum() / _SCALE_TOKENS)
     chosen = np.arange(len(encoded))[::stride]
     for part in np.array_split(chosen, math.ceil(len(chosen) / BATCH_SIZE)):
-        yield encoded.batch(part).to(run.prepared.device)
+        yield to_tensors(encoded.batch(part), run.prepared.device)
 
 
 def _estimate_loss(run: Run, plan: EpochPlan) -> None:

@@ -18,6 +18,7 @@ from tagkit.evaluation.compare.compare import compare_files
 from tagkit.evaluation.reports.class_report import ClassReport, JointReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import dev_scores, evaluate_split, score_model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.classifying.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
@@ -279,7 +280,7 @@ def test_a_corpus_with_tags_and_classes_serves_every_task(task: str, tmp_path: P
     }
     parts = {name for name, _ in prepared.model.named_children()} - {"embed", "encoder", "others"}
     assert (parts, set(prepared.encoded.targets)) == expected[task]
-    batch = prepared.encoded.batch([0, 1])
+    batch = to_tensors(prepared.encoded.batch([0, 1]))
     total, count = prepared.model(batch)
     assert int(count) == (2 if task == "classify" else int(batch.tokens.mask.sum()))
     total.backward()
@@ -293,7 +294,7 @@ def test_the_class_weighs_as_much_beside_the_tags_as_the_option_says(tmp_path: P
         torch.manual_seed(1)
         chosen = config(tmp_path, files, f"head.class_loss={weight}", task="both")
         prepared = prepare(chosen, torch.device("cpu"))
-        total, _ = prepared.model.eval()(prepared.encoded.batch([0, 1, 2]))
+        total, _ = prepared.model.eval()(to_tensors(prepared.encoded.batch([0, 1, 2])))
         totals.append(float(total.detach()))
     assert totals[1] > totals[0]
     assert totals[2] - totals[1] == pytest.approx(totals[1] - totals[0], rel=1e-4)

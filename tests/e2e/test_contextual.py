@@ -21,6 +21,7 @@ from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.features.batching.contextual_states import States
 from tagkit.inference.predict.predictor import Predictor, load
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.language_reader import LanguageReader
 from tagkit.text.records import Sentence, TaggedText
 from tagkit.training.setup.language_models import CachedReader
@@ -69,7 +70,7 @@ def test_each_parameter_has_a_gradient_and_the_language_models_have_none(
     tmp_path: Path, task: str, options: list[str]
 ) -> None:
     run = prepared(tmp_path, *options, task=task)
-    batch = run.encoded.batch(np.arange(8))
+    batch = to_tensors(run.encoded.batch(np.arange(8)))
     assert batch.tokens.contextual is not None
     assert batch.tokens.contextual.shape == (*batch.tokens.mask.shape, 14)
     total, _ = run.task.loss(run.model, batch)

@@ -20,6 +20,7 @@ from tagkit.features.batching.contextual_states import ContextualUnits
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import annotated
 from tagkit.limits import BATCH_SIZE
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.events.callbacks import Epoch, Listener
@@ -54,7 +55,7 @@ def prepared(config: Config) -> Prepared:
 def loss_of(run: Prepared, count: int = 8) -> torch.Tensor:
     run.model.train()
     torch.manual_seed(2)
-    total, _ = run.task.loss(run.model, run.encoded.batch(np.arange(count)))
+    total, _ = run.task.loss(run.model, to_tensors(run.encoded.batch(np.arange(count))))
     return total
 
 
@@ -163,7 +164,7 @@ def test_language_models_that_no_epoch_trains_are_not_said_to_be_trained_further
     run = prepared(settings(tmp_path, FURTHER, "train.unfreeze=2", f"train.max_epochs={epochs}"))
     assert [each.get("trained_further") for each in facts_of(run)["contextual"]] == further
     metadata = {**facts_of(run), "epoch": 1}
-    bundle = Bundle(run.model, run.vocabulary, run.config, metadata)
+    bundle = Bundle(run.vocabulary, run.config, metadata, run.model)
     (told,) = (line for line in info_lines("m", bundle) if line.startswith("contextual"))
     assert told.endswith(", trained further") == (further == [True, True])
 
@@ -177,14 +178,16 @@ def predictor_of(run: Prepared) -> Predictor:
 def test_a_batch_has_the_loss_of_its_sentences_alone(tmp_path: Path, options: list[str]) -> None:
     run = prepared(settings(tmp_path, FURTHER, *options))
     run.model.eval()
-    whole, count = run.task.loss(run.model, run.encoded.batch(np.arange(6)))
+    whole, count = run.task.loss(run.model, to_tensors(run.encoded.batch(np.arange(6))))
     if not options:
-        alone = [run.task.loss(run.model, run.encoded.batch(np.array([n]))) for n in range(6)]
+        alone = [
+            run.task.loss(run.model, to_tensors(run.encoded.batch(np.array([n])))) for n in range(6)
+        ]
         assert int(count) == sum(int(one) for _, one in alone)
         torch.testing.assert_close(whole, sum(one for one, _ in alone), rtol=1e-5, atol=1e-4)
     # And the states of training are those of prediction.
     sentences = [Sentence(s.words) for s in run.corpus.train.sentences[:6]]
-    batch = run.encoded.batch(np.arange(6)).tokens
+    batch = to_tensors(run.encoded.batch(np.arange(6))).tokens
     assert isinstance(batch.contextual, ContextualUnits)
     assert isinstance(run.model.contextual, TrainedReader)
     states = run.model.contextual.states(batch.contextual, batch.mask)
@@ -204,7 +207,7 @@ def test_after_steps_prediction_reads_with_the_new_weights(tmp_path: Path) -> No
     loss_of(run).backward()
     optimizer.clip_gradients(0.0)
     optimizer.step(0.05, 0.0)
-    batch = run.encoded.batch(np.arange(4)).tokens
+    batch = to_tensors(run.encoded.batch(np.arange(4))).tokens
     assert isinstance(batch.contextual, ContextualUnits)
     states = reader.states(batch.contextual, batch.mask).detach().numpy()
     for row, old, new in zip(states, before, reader.read(sentences, CPU), strict=True):

@@ -22,6 +22,7 @@ from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batching.batch import Batch
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import Bundle
 from tagkit.text.documents import parts_of
 from tagkit.text.records import Document, Sentence, new_document
@@ -102,7 +103,7 @@ def test_states_are_those_of_the_document_as_one_sentence_cached_and_in_training
     # The words are those of train, so that the network of training reads the same.
     everything = np.arange(len(run.encoded))
     train_sentences = [*run.corpus.train.sentences]
-    batch = run.encoded.batch(everything)
+    batch = to_tensors(run.encoded.batch(everything))
     with torch.no_grad():
         states = model.states(batch)[batch.tokens.mask]
     wanted = torch.cat(cached_states(predictor_of(run), train_sentences))
@@ -184,7 +185,7 @@ def test_one_document_that_does_not_fit_into_memory_names_the_option(
 
 def test_info_says_that_a_model_reads_documents(prepared: Prepared) -> None:
     def lines(config: Config) -> list[str]:
-        return [*info_lines("m", Bundle(prepared.model, prepared.vocabulary, config, {}))]
+        return [*info_lines("m", Bundle(prepared.vocabulary, config, {}, prepared.model))]
 
     said = "context     documents, up to 2,000 words as one sequence"
     assert said in lines(prepared.config)

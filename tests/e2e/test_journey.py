@@ -25,6 +25,7 @@ from tagkit.inference.score.score import evaluate_split, gold_split
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.stream import StreamOptions, annotate_file
 from tagkit.inference.stream.workers import SerialWorker
+from tagkit.models.base.tensors import to_tensors
 from tagkit.text.records import Sentence, TextSpan
 from tagkit.training.setup.setup import Prepared, prepare
 
@@ -109,7 +110,7 @@ def test_a_sentence_becomes_ids(prepared: Prepared) -> None:
 
 
 def test_sentences_become_a_padded_batch(prepared: Prepared) -> None:
-    batch = prepared.encoded.batch([0, 2])
+    batch = to_tensors(prepared.encoded.batch([0, 2]))
     # Each distinct word of a batch is looked up and spelt once; `rows` says which one is where.
     words = [prepared.vocabulary.words[number - 2] for number in batch.words.word_ids]
     rows, mask = batch.tokens.rows, batch.tokens.mask
@@ -127,7 +128,7 @@ def test_a_batch_becomes_a_loss(prepared: Prepared) -> None:
         )
         for name in ("embed", "head.linear")  # the latter before tags share their scores
     ]
-    batch = prepared.encoded.batch([0])
+    batch = to_tensors(prepared.encoded.batch([0]))
     loss, tokens = prepared.task.loss(model, batch)
     for hook in hooks:
         hook.remove()

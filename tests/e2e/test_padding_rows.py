@@ -12,6 +12,7 @@ from steps import take_step
 from torch import nn
 
 from tagkit.config import TrainConfig, allowed, load_config
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.optim.optimizer import OPTIMIZERS, ModelOptimizer
 from tagkit.training.setup.setup import Prepared, prepare
@@ -44,7 +45,7 @@ def take_steps(run: Prepared) -> ModelOptimizer:
     """Six steps, of which four are not finite: by their gradients, or by their loss."""
     optimizer = ModelOptimizer(run.model, run.config.train, 1)
     for step in range(6):
-        batch = run.encoded.batch(np.arange(8 * step, 8 * step + 8))
+        batch = to_tensors(run.encoded.batch(np.arange(8 * step, 8 * step + 8)))
         optimizer.before_forward(batch)
         if step % 3 == 2:  # no gradients are computed of such a loss
             assert not take_step(optimizer, 0.05, float("nan"))

@@ -22,6 +22,7 @@ from steps import computed, loop_steps, take_step
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.heads import HEADS
 from tagkit.nn.layers.inference import CachedWords
 from tagkit.training.loop.state import RunState
@@ -73,7 +74,7 @@ def test_a_skipped_step_changes_no_weight_and_no_moment(tmp_path: Path) -> None:
     run = prepare(settings(tmp_path), CPU)
     optimizer = ModelOptimizer(run.model, run.config.train, 1)
     for scale in (1.0, float("nan")):
-        batch = run.encoded.batch(np.arange(6))
+        batch = to_tensors(run.encoded.batch(np.arange(6)))
         optimizer.before_forward(batch)
         before = {name: tensor.clone() for name, tensor in optimizer.tensors().items()}
         run.model.eval()
@@ -100,7 +101,7 @@ def test_a_random_step_has_the_norm_that_gradients_are_clipped_to(tmp_path: Path
     run, optimizer, before = plain_descent(
         tmp_path, "train.max_grad_norm=0.25", "train.on_nonfinite=random"
     )
-    (run.model(run.encoded.batch(np.arange(6)))[0] * float("nan")).backward()
+    (run.model(to_tensors(run.encoded.batch(np.arange(6))))[0] * float("nan")).backward()
     assert not take_step(optimizer, 1.0, float("nan"))
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
@@ -154,7 +155,7 @@ def test_gradients_can_be_cut_number_by_number(tmp_path: Path) -> None:
     run, optimizer, before = plain_descent(
         tmp_path, "train.max_grad_value=0.01", "train.max_grad_norm=0"
     )
-    run.model(run.encoded.batch(np.arange(6)))[0].backward()
+    run.model(to_tensors(run.encoded.batch(np.arange(6))))[0].backward()
     largest = max(float(p.grad.abs().max()) for p in run.model.parameters() if p.grad is not None)
     assert largest > 0.1
     take_step(optimizer, 1.0, 1.0)

@@ -19,6 +19,7 @@ from tagkit.corpus.splits.splits import read_train
 from tagkit.corpus.splits.weights import write_weights
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.features.batching.encoding import Encoded
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of
@@ -53,7 +54,7 @@ def loss_and_gradients(
     run: Prepared, encoded: Encoded, rows: list[int]
 ) -> tuple[float, list[Tensor]]:
     run.model.zero_grad()
-    total, _ = run.task.loss(run.model, encoded.batch(rows))
+    total, _ = run.task.loss(run.model, to_tensors(encoded.batch(rows)))
     found = torch.autograd.grad(total, list(run.model.parameters()), allow_unused=True)
     return float(total.detach()), [torch.zeros(()) if each is None else each for each in found]
 

@@ -15,6 +15,7 @@ from tagkit.config import load_config
 from tagkit.features.batching.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import Predictor
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tag_space import StepScores
@@ -53,7 +54,7 @@ def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
 def probabilities_of(predictor: Predictor, sentence: Sentence) -> dict[tuple[str, ...], float]:
     """Every path of tags with its probability."""
     model, tags = predictor.model.eval(), predictor.vocabulary.tags
-    batch = encode([sentence], predictor.vocabulary, {}, chars=True).batch([0])
+    batch = to_tensors(encode([sentence], predictor.vocabulary, {}, chars=True).batch([0]))
     with torch.no_grad():
         scores = scores_of_paths(model.head, model.states(batch), batch.tokens.mask, 0)
     total = sum(math.exp(score) for score in scores.values())
@@ -100,7 +101,9 @@ def test_the_probability_of_a_span_is_that_of_all_paths_with_just_this_span(
 def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
     predictor = make_predictor("iobes", kind, seed=4)
     model = predictor.model.eval()
-    batch = encode(SENTENCES, predictor.vocabulary, {}, chars=True).batch(range(len(SENTENCES)))
+    batch = to_tensors(
+        encode(SENTENCES, predictor.vocabulary, {}, chars=True).batch(range(len(SENTENCES)))
+    )
     with torch.no_grad():
         chain = model.head.chain(model.states(batch), batch.tokens.mask)
     paths = tiny.output(model, batch).tag_ids

@@ -22,16 +22,10 @@ from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.building import build_embedding, build_encoder
 from tagkit.models.base.description import Description, encoder_name
-from tagkit.models.base.model import Model
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import (
-    Labels,
-    ModelContext,
-    PredictionOptions,
-    SentenceBatch,
-    TrainingData,
-)
+from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
 

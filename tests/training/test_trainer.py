@@ -24,6 +24,7 @@ from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.threads import chosen_threads, given_threads
 from tagkit.text.records import Sentence
@@ -614,7 +615,7 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_targets(
     trained = train(config)
     run = prepare(config, CPU)
     run.model.load_state_dict(trained.predictor.model.state_dict())
-    total, count = run.model.eval()(run.encoded.batch(np.arange(len(run.encoded))))
+    total, count = run.model.eval()(to_tensors(run.encoded.batch(np.arange(len(run.encoded)))))
     tokens = int(run.encoded.lengths.sum())
     assert int(count) == (len(run.encoded) if task == "classify" else tokens)
     assert trained.epochs[0].loss == pytest.approx(total.item() / int(count), rel=1e-4)
@@ -634,7 +635,7 @@ def test_a_steps_gradient_is_that_of_its_loss_over_the_targets_of_an_average_ste
     state = RunState(run, ALONE, print)
     plan = state.plan_epoch().steps
     before = [p.detach().clone() for p in run.model.parameters()]
-    losses = [run.model(run.encoded.batch(batch))[0] for batch in plan[0]]
+    losses = [run.model(to_tensors(run.encoded.batch(batch)))[0] for batch in plan[0]]
     expected = torch.autograd.grad(torch.stack(losses).sum(), list(run.model.parameters()))
     targets = len(run.encoded) if task == "classify" else int(run.encoded.lengths.sum())
     assert loop_steps(state, 1) == [pytest.approx(sum(loss.item() for loss in losses))]

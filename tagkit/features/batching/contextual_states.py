@@ -1,23 +1,19 @@
 """States of language models at each word of a sentence, as further inputs of a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Generic, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from tagkit.features import Ids
-from tagkit.features.language_part import LanguagePart
-from tagkit.text.records import Sentence
+from tagkit.features import Array, Arrays, Ids
 
 States = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class UnitRows:
+class UnitRows(Generic[Array]):
     """Sentences of a batch as a language model reads them.
 
     Attributes:
@@ -26,36 +22,25 @@ class UnitRows:
             padded.
     """
 
-    units: Tensor
-    places: Tensor
-
-    def to(self, device: torch.device, *, non_blocking: bool) -> "UnitRows":
-        """The same rows on another device."""
-        units = self.units.to(device, non_blocking=non_blocking)
-        return UnitRows(units, self.places.to(device, non_blocking=non_blocking))
+    units: Array
+    places: Array
 
 
 @dataclass(frozen=True, slots=True)
-class ContextualUnits:
+class ContextualUnits(Generic[Array]):
     """Sentences of a batch as each language model reads them, in place of its states.
 
     Attributes:
         rows: one for each language model.
     """
 
-    rows: tuple[UnitRows, ...]
-
-    def to(self, device: torch.device, *, non_blocking: bool) -> "ContextualUnits":
-        """The same units on another device."""
-        return ContextualUnits(
-            tuple(each.to(device, non_blocking=non_blocking) for each in self.rows)
-        )
+    rows: tuple[UnitRows[Array], ...]
 
 
 class ContextualInputs(Protocol):
     """What a model reads of the sentences of a corpus beside their words."""
 
-    def batch(self, indices: Sequence[int] | Ids, width: int) -> Tensor | ContextualUnits:
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> Arrays | ContextualUnits[Arrays]:
         """States or units of some sentences.
 
         Args:
@@ -64,55 +49,7 @@ class ContextualInputs(Protocol):
         """
 
 
-class ContextualStates(Protocol):
-    """The language models of a model.
-
-    Attributes:
-        parts: what each of them is, in the order of their values.
-    """
-
-    parts: tuple[LanguagePart, ...]
-
-    @property
-    def weights(self) -> int:
-        """How many weights they have together."""
-
-    def read(self, sentences: Sequence[Sentence], device: torch.device) -> list[States]:
-        """The states at each word of each sentence, (words, values of all models).
-
-        Args:
-            sentences: each is read by itself.
-            device: where the models work.
-        """
-
-    def states(self, units: ContextualUnits, mask: Tensor) -> Tensor:
-        """(batch, time, values of all models) states at each word, zero on padding.
-
-        Unlike those of `read` they have gradients, where the models are trained.
-
-        Args:
-            units: of the sentences.
-            mask: (batch, time) bool, True on real words.
-        """
-
-    def tensors(self) -> Mapping[str, Tensor]:
-        """Their weights, by the names that a saved model has for them."""
-
-    def set_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take these weights, named as in `tensors`; others among them are left alone."""
-
-
-def padded_states(states: Sequence[States], width: int) -> Tensor:
-    """(batch, width, values) float32 of sentences, zero on padding.
-
-    Args:
-        states: (words, values) of each sentence.
-        width: number of words of the longest one.
-    """
-    return padded_rows(states, width, np.float32)
-
-
-def padded_rows(rows: Sequence[npt.NDArray[Any]], width: int, dtype: npt.DTypeLike) -> Tensor:
+def padded_rows(rows: Sequence[Arrays], width: int, dtype: npt.DTypeLike) -> Arrays:
     """(rows, width, ...) of a type, zero on padding.
 
     Args:
@@ -123,4 +60,4 @@ def padded_rows(rows: Sequence[npt.NDArray[Any]], width: int, dtype: npt.DTypeLi
     padded = np.zeros((len(rows), width, *rows[0].shape[1:]), dtype)
     for row, values in enumerate(rows):
         padded[row, : len(values)] = values
-    return torch.from_numpy(padded)
+    return padded

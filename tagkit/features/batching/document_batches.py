@@ -9,8 +9,6 @@ order; batches are cut between documents.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from tagkit.features import Ids
 from tagkit.features.batching.bucketing import (
@@ -37,14 +35,14 @@ def document_numbers(
     return np.array(parts_of(sentences, limit, marked_only=marked_only), dtype=np.int64)
 
 
-def documents_of_rows(indices: Ids, documents: Ids | None) -> Tensor | None:
+def documents_of_rows(indices: Ids, documents: Ids | None) -> Ids | None:
     """(batch,) number of the document of each row of a batch, from 0; None if each has one row."""
     if documents is None:
         return None
     own = documents[indices]
     changes = np.concatenate(([False], own[1:] != own[:-1]))
     # With one sentence in each there is nothing to join.
-    return None if changes[1:].all() else torch.from_numpy(np.cumsum(changes))
+    return None if changes[1:].all() else np.cumsum(changes)
 
 
 def batches_of_documents(

@@ -11,10 +11,8 @@ from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from tagkit.features import Ids
+from tagkit.features import Arrays, Ids
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.contextual_states import ContextualInputs
@@ -56,7 +54,7 @@ class EncodedWords:
         # (words,) index of each word's first character among those of all words.
         return np.cumsum(self.char_counts) - self.char_counts
 
-    def words(self, numbers: Ids) -> tuple[Words, Ids]:
+    def words(self, numbers: Ids) -> tuple[Words[Arrays], Ids]:
         """The words of these numbers, the shortest first, and the position of each of `numbers`."""
         if not len(self.char_counts):
             return self._words(numbers, ()), np.arange(len(numbers))
@@ -76,10 +74,9 @@ class EncodedWords:
             groups.append(_padded(self.chars[places], filled))
         return self._words(ordered, tuple(groups)), position
 
-    def _words(self, numbers: Ids, char_ids: tuple[Tensor, ...]) -> Words:
-        word_ids, rows = self.word_ids[numbers], self.vector_rows[numbers]
-        affixes = torch.from_numpy(self.affix_ids[numbers].astype(np.int64))
-        return Words(torch.from_numpy(word_ids), torch.from_numpy(rows), char_ids, affixes)
+    def _words(self, numbers: Ids, char_ids: tuple[Ids, ...]) -> Words[Arrays]:
+        affixes = self.affix_ids[numbers].astype(np.int64)
+        return Words(self.word_ids[numbers], self.vector_rows[numbers], char_ids, affixes)
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ class Indexed:
         # (batch, 1) + (time,) -> (batch, time) -> (tokens of the batch,), row by row
         return filled, (self._starts[chosen, None] + steps)[filled]
 
-    def tokens(self, indices: Sequence[int] | Ids, row_of: Ids) -> Tokens:
+    def tokens(self, indices: Sequence[int] | Ids, row_of: Ids) -> Tokens[Arrays]:
         """The sentences at `indices`, in that order.
 
         Args:
@@ -131,10 +128,10 @@ class Indexed:
 
     def _tokens(
         self, indices: Sequence[int] | Ids, filled: Mask, positions: Ids, rows: Ids
-    ) -> Tokens:
+    ) -> Tokens[Arrays]:
         return Tokens(
             _padded(rows, filled),
-            torch.from_numpy(filled),
+            filled,
             tuple(_padded(column[positions], filled) for column in self.features),
             documents_of_rows(np.asarray(indices), self.documents),
         )
@@ -187,8 +184,10 @@ class Encoded:
         return [ids.tolist() for ids in np.split(self.targets[name].values, cuts)]
 
     def batch(
-        self, indices: Sequence[int] | Ids, inputs: tuple[Words, Tokens] | None = None
-    ) -> Batch:
+        self,
+        indices: Sequence[int] | Ids,
+        inputs: tuple[Words[Arrays], Tokens[Arrays]] | None = None,
+    ) -> Batch[Arrays]:
         """The sentences at `indices`, in that order, as one batch; `inputs` replace their own."""
         filled, positions = self.indexed.positions(indices)
         words, tokens = inputs or words_and_tokens(self.indexed, self.encoded_words, indices)
@@ -201,16 +200,16 @@ class Encoded:
             targets={
                 name: _padded(target.values[positions], filled)
                 if target.per == "token"
-                else torch.from_numpy(target.values[indices])
+                else target.values[indices]
                 for name, target in self.targets.items()
             },
-            weights=None if self.weights is None else torch.from_numpy(self.weights[indices]),
+            weights=None if self.weights is None else self.weights[indices],
         )
 
 
 def words_and_tokens(
     indexed: Indexed, encoded_words: EncodedWords, indices: Sequence[int] | Ids
-) -> tuple[Words, Tokens]:
+) -> tuple[Words[Arrays], Tokens[Arrays]]:
     """The inputs of a batch: its distinct words, and its sentences as rows of these."""
     filled, positions = indexed.positions(indices)
     distinct, inverse = np.unique(indexed.numbers[positions], return_inverse=True)
@@ -327,7 +326,7 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
     yield start, len(lengths)
 
 
-def _padded(values: Ids, filled: Mask) -> Tensor:
+def _padded(values: Ids, filled: Mask) -> Ids:
     """Values, in order, where `filled` is True; `PAD_ID` elsewhere.
 
     A value may be one number or a row of numbers: (values, ...) -> (*filled.shape, ...).
@@ -335,4 +334,4 @@ def _padded(values: Ids, filled: Mask) -> Tensor:
     # Masked assignment goes row by row, just as `values` is ordered; no loop over sentences.
     padded = np.full((*filled.shape, *values.shape[1:]), PAD_ID, dtype=np.int64)
     padded[filled] = values
-    return torch.from_numpy(padded)
+    return padded

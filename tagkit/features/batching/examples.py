@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from tagkit.features import Ids
+from tagkit.features import Arrays, Ids
 from tagkit.features.batching.batch import Batch
 
 
@@ -25,5 +25,5 @@ class Examples(Protocol):
     def documents(self) -> Ids | None:
         """(examples,) number of the document that each is read with; None if it is by itself."""
 
-    def batch(self, indices: Sequence[int] | Ids) -> Batch:
+    def batch(self, indices: Sequence[int] | Ids) -> Batch[Arrays]:
         """The examples at `indices`, in that order, as one batch."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tagkit.features import Ids
+from tagkit.features import Arrays, Ids
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import documents_of_rows
 from tagkit.features.batching.encoding import Encoded, encode_words, index, words_and_tokens
@@ -40,7 +40,7 @@ class UnitDropout:
     dropout: float
     chars: bool
 
-    def batch(self, indices: Sequence[int] | Ids, seed: int) -> Batch:
+    def batch(self, indices: Sequence[int] | Ids, seed: int) -> Batch[Arrays]:
         """The sentences at `indices`; the same seed gives the same units."""
         assert self.vocabulary.units is not None
         cut = self.vocabulary.units.sampler(self.dropout, random.Random(seed))
@@ -90,6 +90,6 @@ class ResegmentedText:
         """None, as of `UnitStream`."""
         return None
 
-    def batch(self, indices: Sequence[int] | Ids) -> Batch:
+    def batch(self, indices: Sequence[int] | Ids) -> Batch[Arrays]:
         """The examples at `indices`, in that order."""
         return self.stream.batch(indices)

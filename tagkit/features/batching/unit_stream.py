@@ -18,9 +18,8 @@ from typing import IO
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from tagkit.features import Ids
+from tagkit.features import Arrays, Ids
 from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import UNKNOWN_ID
 
@@ -115,7 +114,7 @@ class UnitStream:
         delimiters = np.concatenate([*places_of(self.ids, self.delimiter)])
         return int((self.ends - delimiters - 1).sum())
 
-    def batch(self, indices: Sequence[int] | Ids) -> Batch:
+    def batch(self, indices: Sequence[int] | Ids) -> Batch[Arrays]:
         """The examples at `indices`, in that order.
 
         Targets: "units" (batch, time) as numbers from 0 on; "places" (units,) of those that count,
@@ -130,21 +129,21 @@ class UnitStream:
         read = self.ids[places - 1]  # at each step the unit before the one that is predicted
         distinct, rows = np.unique(read, return_inverse=True)
         words = Words(
-            torch.from_numpy(distinct.astype(np.int64)),
-            torch.zeros(len(distinct), dtype=torch.int64),
+            distinct.astype(np.int64),
+            np.zeros(len(distinct), np.int64),
             (),
-            torch.zeros(len(distinct), 0, dtype=torch.int64),
+            np.zeros((len(distinct), 0), np.int64),
         )
-        places_of = torch.from_numpy(rows.reshape(filled.shape).astype(np.int64))
-        targets = {"units": torch.from_numpy(units)}
+        places_of = rows.reshape(filled.shape).astype(np.int64)
+        targets: dict[str, Arrays] = {"units": units}
         if self.streams is not None:
-            targets["streams"] = torch.from_numpy(self.streams[chosen])
+            targets["streams"] = self.streams[chosen]
         counted = filled
         if self.delimiter is not None:
             counted = filled & np.maximum.accumulate(read == self.delimiter, axis=1)
         # Found here: a GPU would have to be waited for to tell how many there are.
-        targets["places"] = torch.from_numpy(np.flatnonzero(counted))
-        return Batch(words, Tokens(places_of, torch.from_numpy(filled), ()), targets)
+        targets["places"] = np.flatnonzero(counted)
+        return Batch(words, Tokens(places_of, filled, ()), targets)
 
 
 def streams_of(ids: UnitIds, count: int, segment: int) -> UnitStream:

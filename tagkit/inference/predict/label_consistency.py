@@ -21,8 +21,7 @@ from tagkit.features import Ids
 from tagkit.features.batching.document_batches import document_numbers
 from tagkit.features.batching.encoding import Indexed
 from tagkit.features.batching.repeated_words import RepeatedWords, repeated_words
-from tagkit.models.base.model import Model
-from tagkit.models.base.task_records import SentenceBatch
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.text.records import Sentence
 

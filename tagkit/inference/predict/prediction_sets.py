@@ -6,6 +6,7 @@ sentences, so more are looked for only where a set, or the search for the gold t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tagkit.config import Config
 from tagkit.corpus.records.dataset import LabelKinds
@@ -16,12 +17,14 @@ from tagkit.evaluation.scores.conformal import (
     set_size,
 )
 from tagkit.inference.predict.inputs import Text, as_tagged
-from tagkit.inference.predict.sentence_predictor import SentencePredictor
 from tagkit.models.base.calibration import CLASSES, TAGS
 from tagkit.text.documents import whole_documents
 from tagkit.text.json_text import Record
 from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
 from tagkit.wording import Message, Setting
+
+if TYPE_CHECKING:  # whose module imports torch
+    from tagkit.inference.predict.sentence_predictor import SentencePredictor
 
 _FIRST, _GROWTH = 2, 4  # taggings of the first look, and how many times more in each further one
 # Whether enough taggings of a sentence, given by its number, are known.
@@ -70,7 +73,7 @@ def kinds_with_sets(config: Config, gives: LabelKinds) -> list[str]:
 
 
 def require_sets(
-    predictor: SentencePredictor, coverage: float
+    predictor: "SentencePredictor", coverage: float
 ) -> Mapping[str, tuple[SetCalibration, float]]:
     """The calibration and the threshold of each kind of label that has sets.
 
@@ -114,7 +117,7 @@ def refuse_removal(min_confidence: float | None) -> None:
 
 
 def with_sets(
-    predictor: SentencePredictor,
+    predictor: "SentencePredictor",
     texts: Sequence[Text],
     answers: Sequence[TaggedText],
     coverage: float,
@@ -155,7 +158,7 @@ def with_sets(
 
 
 def sets_of_tags(
-    predictor: SentencePredictor,
+    predictor: "SentencePredictor",
     sentences: Sequence[Sentence],
     calibrations: Mapping[str, tuple[SetCalibration, float]],
     batch_size: int,
@@ -177,7 +180,7 @@ def sets_of_tags(
 
 
 def taggings_of(
-    predictor: SentencePredictor,
+    predictor: "SentencePredictor",
     sentences: Sequence[Sentence],
     limit: int,
     enough: _Enough,

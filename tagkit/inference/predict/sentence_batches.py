@@ -20,8 +20,8 @@ from tagkit.inference.predict.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.base.device import leave_threads_of_parent
 from tagkit.models.base.memory import forget, is_out_of_memory
-from tagkit.models.base.model import Model
-from tagkit.models.base.task_records import SentenceBatch
+from tagkit.models.base.model import Model, SentenceBatch
+from tagkit.models.base.tensors import to_tensors
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural
 
@@ -192,7 +192,7 @@ class SentenceBatches:
             indexed.lengths, indexed.documents, batch_size, BATCH_TOKENS, little_padding=is_cpu
         ):
             batch = [sentences[i] for i in indices]
-            tokens = indexed.tokens(indices, row_of).to(self._device)
+            tokens = to_tensors(indexed.tokens(indices, row_of), self._device)
             tokens = self._model.with_contextual(tokens, batch)
             yield indices, SentenceBatch(batch, tokens, table, feature_rows)
 

@@ -22,6 +22,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
 from tagkit.models.base.member import Member
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.inference import CachedWords, CharReader, layer_readers
@@ -148,7 +149,7 @@ class _WordTable:
             self._words.read(words, vectors, projected)
             return
         batch, position = words.words(np.arange(end - begin))
-        by_length = self._member.vectors(batch.to(self._device), self._char_reader)
+        by_length = self._member.vectors(to_tensors(batch, self._device), self._char_reader)
         # The network reads words by length; back into the order of `words`.
         places = torch.from_numpy(position).to(self._device)
         torch.index_select(by_length, 0, places, out=vectors)

@@ -32,8 +32,8 @@ from tagkit.inference.score.evaluate_sets import fit_sets
 from tagkit.inference.score.score import gold_split
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.calibration import CLASSES, ModelCalibration, set_temperatures
-from tagkit.models.base.model_folder import find_bundle
-from tagkit.models.bundle.bundle import store_calibration
+from tagkit.models.folder.model_folder import find_bundle
+from tagkit.models.folder.parts import store_calibration
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.storage import MANIFEST, METADATA
 from tagkit.storage.lock import locked

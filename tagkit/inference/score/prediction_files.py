@@ -13,6 +13,7 @@ with classes have the predictions in place of the gold labels: `gold_text` has t
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tagkit.config import Column
 from tagkit.corpus.formats.columns.filling import fill_columns
@@ -27,7 +28,6 @@ from tagkit.corpus.source.pieces import Writing
 from tagkit.corpus.source.source import is_pipe
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.inputs import as_tagged, as_text
-from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import AnswerOptions, style_of
 from tagkit.inference.write.render import answer_lines
 from tagkit.inference.write.style import Origin
@@ -35,13 +35,16 @@ from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 
+if TYPE_CHECKING:  # whose module imports torch
+    from tagkit.inference.predict.predictor import Predictor
+
 _NO_CLASS = "_"  # in a column, which cannot be empty
 _WRITING = Writing(plain=False, single=True, note=silent)
 _JSONL = AnswerOptions("jsonl", False, 0, None, BATCH_SIZE, None)
 
 
 def predicted_text(
-    predictor: Predictor, split: Split, predictions: Sequence[Prediction], file: str
+    predictor: "Predictor", split: Split, predictions: Sequence[Prediction], file: str
 ) -> str:
     """The content of a file with a corpus's predictions.
 
@@ -61,7 +64,7 @@ def predicted_text(
         return "".join(_as_json(predictor, split, predictions))
 
 
-def gold_text(predictor: Predictor, split: Split, file: str) -> str | None:
+def gold_text(predictor: "Predictor", split: Split, file: str) -> str | None:
     """The content of a file with a corpus's gold labels.
 
     Args:
@@ -112,7 +115,7 @@ class _ColumnLines:
         return text if self.is_ended or not self.layout.conllu else text.removesuffix("\n")
 
 
-def _lines_of(predictor: Predictor, split: Split, file: str) -> _ColumnLines | None:
+def _lines_of(predictor: "Predictor", split: Split, file: str) -> _ColumnLines | None:
     """The corpus's lines; None where the file does not hold it any more, or has no columns."""
     if split.layout is None or is_pipe(file):
         return None
@@ -147,7 +150,7 @@ def _content(sentence: Sentence) -> list[Sequence[str] | None]:
 
 
 def _with_predictions(
-    found: _ColumnLines, predictor: Predictor, split: Split, predictions: Sequence[Prediction]
+    found: _ColumnLines, predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """The lines of CoNLL-U with the predicted columns filled, others with a cell more for each.
 
@@ -181,13 +184,13 @@ def _gold_columns(layout: Layout) -> Iterator[Column]:
         yield f"{CONLLU_COLUMNS[index]}.{key}" if key else CONLLU_COLUMNS[index]
 
 
-def _tags(predictor: Predictor, split: Split, prediction: Prediction) -> Sequence[str]:
+def _tags(predictor: "Predictor", split: Split, prediction: Prediction) -> Sequence[str]:
     """The predicted tags in the scheme of the gold ones."""
     return predictor.tags_in(prediction, split.scheme or PLAIN)
 
 
 def _in_columns(
-    predictor: Predictor, split: Split, predictions: Sequence[Prediction]
+    predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """Gold tag and predicted tag come last, where `tagkit eval` looks for them."""
     with_classes = predictor.task.gives.classes
@@ -208,7 +211,7 @@ def _in_columns(
 
 
 def _in_format_of_texts(
-    predictor: Predictor, split: Split, predictions: Sequence[Prediction]
+    predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """The corpus with the predicted classes in place of its own."""
     format = _format_of_texts(split)
@@ -221,11 +224,11 @@ def _in_format_of_texts(
     return (piece.text for piece in format.write(documents, _writing(predictor)))
 
 
-def _written(format: Format, documents: Sequence[Document], predictor: Predictor) -> str:
+def _written(format: Format, documents: Sequence[Document], predictor: "Predictor") -> str:
     return "".join(piece.text for piece in format.write(documents, _writing(predictor)))
 
 
-def _writing(predictor: Predictor) -> Writing:
+def _writing(predictor: "Predictor") -> Writing:
     return replace(_WRITING, several_classes=predictor.config.head.several_classes)
 
 
@@ -240,7 +243,7 @@ def _document(sentence: Sentence, split: Split) -> Document:
 
 
 def _as_json(
-    predictor: Predictor, split: Split, predictions: Sequence[Prediction]
+    predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """A JSON object for each text, with what the model predicts."""
     style, tokenizer = style_of(predictor, _JSONL), predictor.config.data.tokenizer

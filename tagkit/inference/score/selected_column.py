@@ -6,6 +6,7 @@ predicted as ever; then one of them is taken for the tags.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tagkit.config import DataConfig
 from tagkit.corpus.records.dataset import Split
@@ -14,11 +15,13 @@ from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.outcomes import Outcomes
-from tagkit.inference.predict.predictor import Predictor
 from tagkit.text.records import Prediction
 from tagkit.text.scheme_detection import Detection
 from tagkit.text.schemes import PLAIN
 from tagkit.wording import Message, Setting, clipped, listed
+
+if TYPE_CHECKING:  # whose module imports torch
+    from tagkit.inference.predict.predictor import Predictor
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class SelectedColumn:
         return {"tags": judged[self.name]} if self.name in judged else {}
 
 
-def one_column(predictor: Predictor, data: DataConfig) -> SelectedColumn | None:
+def one_column(predictor: "Predictor", data: DataConfig) -> SelectedColumn | None:
     """The one column of a model's several that is named; None where all of them are meant.
 
     Raises:

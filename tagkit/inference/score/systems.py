@@ -128,8 +128,8 @@ def compare_models(
         DataError: as of `compare`.
     """
     from tagkit.inference.predict.predictor import Predictor, load
-    from tagkit.models.base.model_folder import find_bundle
-    from tagkit.models.base.seed_folders import seed_models
+    from tagkit.models.folder.model_folder import find_bundle
+    from tagkit.models.folder.seed_folders import seed_models
 
     _refuse_standard_input(gold)
     scoring = _noting_once(scoring)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagkit.corpus.formats.columns.conllu_text import with_text
 from tagkit.corpus.formats.columns.filling import fill_columns
@@ -16,7 +16,6 @@ from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.arguments import READS_WHOLE
 from tagkit.inference.predict.min_confidence import Removed
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets
-from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.chunks import Blocks, Chunk, Lines, Output, Records, Refused
 from tagkit.inference.write.answers import class_cells, require_written, to_items
 from tagkit.inference.write.conllu_lines import column_values
@@ -36,6 +35,9 @@ from tagkit.limits import MAX_LENGTH
 from tagkit.text.records import Prediction, Sentence, TagColumn, TaggedText
 from tagkit.text.schemes import has_spans
 from tagkit.wording import Message, Setting, quoted
+
+if TYPE_CHECKING:  # whose module imports torch
+    from tagkit.inference.predict.predictor import Predictor
 
 _Part = TypeVar("_Part")
 
@@ -77,7 +79,7 @@ class AnswerOptions:
     max_units: int | None = None
 
 
-def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
+def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
     """The style in which the model's predictions are written.
 
     Raises:
@@ -140,7 +142,7 @@ def _require_room_for_sets(output_format: str) -> None:
 class Annotator:
     """Predicts and renders chunks of input with one model."""
 
-    def __init__(self, predictor: Predictor, options: AnswerOptions) -> None:
+    def __init__(self, predictor: "Predictor", options: AnswerOptions) -> None:
         """`options` apply to all chunks."""
         self.predictor = predictor
         self.options = options

@@ -5,9 +5,33 @@ from dataclasses import dataclass
 
 from tagkit.config import Config
 from tagkit.evaluation.scores.metrics import Kind, added_metrics, headline_column, history_key
-from tagkit.nn.heads import HEADS
-from tagkit.nn.layers.encoder import LAYERS
 from tagkit.wording import joined
+
+# What people read of each row of `LAYERS` and of `HEADS`. Not in these rows: `tagkit info` must not
+# wait for torch.
+LAYER_NAMES = {
+    "lstm": "LSTM",
+    "gru": "GRU",
+    "elman": "Elman RNN",
+    "lstm-peephole": "peephole LSTM",
+    "gru-reset-before": "reset-before GRU",
+    "leaky": "leaky RNN",
+    "skip": "skip RNN",
+    "clockwork": "clockwork RNN",
+    "output-feedback": "output-feedback RNN",
+    "echo-state": "echo-state network",
+    "sru": "SRU",
+    "deep-transition": "deep-transition RNN",
+    "recurrent-highway": "recurrent highway network",
+    "transformer": "transformer",
+}
+ONE_WAY = {"transformer": "causal transformer"}  # where it has a name of its own
+HEAD_NAMES = {
+    "crf": "CRF",
+    "softmax": "softmax",
+    "viterbi": "softmax + tag bigrams",
+    "feedback": "tag feedback",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +66,11 @@ class Description:
 def encoder_name(config: Config) -> str:
     """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
-    kind = LAYERS[encoder.cell]
-    name = kind.name if encoder.bidirectional else kind.one_way or kind.name
-    both = ""
+    name, both = LAYER_NAMES[encoder.cell], ""
     if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "
+    else:
+        name = ONE_WAY.get(encoder.cell, name)
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
     if encoder.connection != "none":
         layers += f"{encoder.connection} "
@@ -59,7 +83,7 @@ def tag_heads(config: Config) -> tuple[str, ...]:
     """What gives the tags of a text, such as "CRF"."""
     head, beside = config.head, config.head.feature_crf
     linear = ("CRF of word features",) if isinstance(beside, int) and beside else ()
-    return (HEADS[head.kind].name, *linear)
+    return (HEAD_NAMES[head.kind], *linear)
 
 
 def class_heads(config: Config) -> tuple[str, ...]:

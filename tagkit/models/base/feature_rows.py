@@ -56,7 +56,9 @@ class FeatureRows:
         """Bytes of one word."""
         return int(self.scores[0].nbytes + self.parts[0].nbytes)
 
-    def emissions(self, crf: FeatureCrf, tokens: Tokens, sentences: Sequence[Sentence]) -> Tensor:
+    def emissions(
+        self, crf: FeatureCrf, tokens: Tokens[Tensor], sentences: Sequence[Sentence]
+    ) -> Tensor:
         """(batch, time, tags) what the features of each token score, zero on padding.
 
         Args:
@@ -133,7 +135,7 @@ def _cluster_scores(crf: FeatureCrf) -> list[Tensor]:
     return found
 
 
-def _with_neighbours(tokens: Tokens) -> tuple[Ids, Ids, Ids]:
+def _with_neighbours(tokens: Tokens[Tensor]) -> tuple[Ids, Ids, Ids]:
     """(tokens,) rows of the word before each token, of its own, and of the word after it."""
     filled = tokens.mask.cpu().numpy()
     batch, time = filled.shape

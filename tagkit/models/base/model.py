@@ -7,17 +7,19 @@ adds what it reads from them, its heads, and their loss (`tagger.py`, `classifie
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.batching.batch import Batch, Tokens
-from tagkit.features.batching.contextual_states import padded_states
+from tagkit.features.batching.contextual_states import padded_rows
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.feature_rows import FeatureRows
 from tagkit.models.base.member import Member
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout
@@ -79,7 +81,7 @@ class Model(Member, ABC):
         return [self, *(other for other in self.others if isinstance(other, Member))]
 
     @abstractmethod
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch whose states are known.
 
         Args:
@@ -170,7 +172,7 @@ class Model(Member, ABC):
             groups[group].append(name)
         return {group: names for group, names in groups.items() if names}
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it: two numbers, a sum and a count.
 
         In training its gradient has that of further losses too, which are not in its value. There
@@ -186,7 +188,7 @@ class Model(Member, ABC):
         found = [self._loss_by(member, number, batch) for number, member in enumerate(members)]
         return torch.stack([total for total, _ in found]).mean(), found[0][1]
 
-    def _loss_by(self, member: Member, number: int, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _loss_by(self, member: Member, number: int, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch as one member reads it."""
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
         inputs, mask = member.inputs(batch), batch.tokens.mask
@@ -211,7 +213,7 @@ class Model(Member, ABC):
                 total = total + (beside - beside.detach())
         return self._regularised(total, penalties, topmost, states, mask), count
 
-    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch) -> Tensor:
+    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch[Tensor]) -> Tensor:
         """The language-model loss, from states and vectors of the tokens."""
         loss = self.language_loss
         assert loss is not None
@@ -261,7 +263,7 @@ class Model(Member, ABC):
         return total
 
     @torch.no_grad()
-    def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def read_batch(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """Hidden and final states of a batch, without gradients.
 
         Returns:
@@ -271,26 +273,31 @@ class Model(Member, ABC):
         states, final = self._read_together(batch)
         return states.float(), final.float()
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: Batch[Tensor]) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
         return self._read_together(batch)[0]
 
-    def _read_together(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _read_together(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """Hidden and final states, of all members of an ensemble."""
         return _together(
             [member.encoded(member.inputs(batch), batch.tokens) for member in self.members]
         )
 
-    def with_contextual(self, tokens: Tokens, sentences: Sequence[Sentence]) -> Tokens:
+    def with_contextual(
+        self, tokens: Tokens[Tensor], sentences: Sequence[Sentence]
+    ) -> Tokens[Tensor]:
         """The tokens of these sentences with the states of the model's language models, if any."""
         if self.contextual is None:
             return tokens
         device = tokens.mask.device
-        states = padded_states(self.contextual.read(sentences, device), tokens.mask.shape[1])
-        return replace(tokens, contextual=states.to(device))
+        read = self.contextual.read(sentences, device)
+        states = padded_rows(read, tokens.mask.shape[1], np.float32)
+        return replace(tokens, contextual=torch.from_numpy(states).to(device))
 
     @torch.inference_mode()
-    def output(self, tokens: Tokens, words: CachedWords, *, confidence: bool) -> ModelOutput:
+    def output(
+        self, tokens: Tokens[Tensor], words: CachedWords, *, confidence: bool
+    ) -> ModelOutput:
         """The model's output for sentences.
 
         Args:
@@ -301,10 +308,35 @@ class Model(Member, ABC):
         states, final = self.read(tokens, words)
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
-    def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens[Tensor], words: CachedWords) -> tuple[Tensor, Tensor]:
         """States of all members, as `read_batch`, on a CPU with cached input projections."""
         cached = zip(self.members, (words, *words.others), strict=True)
         return _together([member.read_alone(tokens, own) for member, own in cached])
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceBatch:
+    """Sentences that are read together in prediction.
+
+    Attributes:
+        sentences: in the order of the batch.
+        tokens: of these; their rows are rows of `words`.
+        words: the distinct words, with what is kept of each.
+        feature_rows: the same words, as a CRF of word features reads them; None where none counts.
+        states: (batch, time, hidden) and (batch, hidden), where they have been read already.
+        feature_emissions: (batch, time, tags) of `feature_rows`, likewise.
+    """
+
+    sentences: Sequence[Sentence]
+    tokens: Tokens[Tensor]
+    words: CachedWords
+    feature_rows: FeatureRows | None = None
+    states: tuple[Tensor, Tensor] | None = None
+    feature_emissions: Tensor | None = None
+
+    def read(self, model: Model) -> tuple[Tensor, Tensor]:
+        """Hidden states of all tokens, and final states, for the heads of the model."""
+        return self.states or model.read(self.tokens, self.words)
 
 
 def _together(found: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

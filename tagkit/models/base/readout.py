@@ -65,7 +65,7 @@ class Readout(ABC):
     scales: int
 
     @abstractmethod
-    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> ReadoutBatch:
+    def examples(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> ReadoutBatch:
         """What the layer reads of a batch, whose states are those of the encoder."""
 
     @abstractmethod
@@ -105,7 +105,7 @@ class TagReadout(Readout):
         self.bigrams = bigrams if isinstance(head, CrfHead) else None
         self.scales = 2 if self.bigrams else 1
 
-    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> ReadoutBatch:
+    def examples(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> ReadoutBatch:
         """States of tokens."""
         return ReadoutBatch(states, batch.tokens.mask, batch.target("tags"), batch.weights)
 
@@ -171,7 +171,7 @@ class ClassReadout(Readout):
         assert isinstance(linear, nn.Linear)
         self.linear = linear
 
-    def examples(self, states: Tensor, final: Tensor, batch: Batch) -> ReadoutBatch:
+    def examples(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> ReadoutBatch:
         """Pooled states of texts."""
         mask = batch.tokens.mask
         pooled, _ = self.head.pooling(states, final, mask)  # (batch, inputs)

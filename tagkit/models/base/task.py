@@ -28,10 +28,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from torch import Tensor
 
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.records.dataset import LabelKinds, Split
@@ -41,23 +40,26 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features import Ids
-from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import batches_of_documents
 from tagkit.features.batching.encoding import encode
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.description import Description
-from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import (
     FitCorpus,
     Labels,
     ModelContext,
     PredictionOptions,
-    SentenceBatch,
     TrainingData,
 )
 from tagkit.text.records import Alternative, Prediction, Sentence
+
+if TYPE_CHECKING:  # a task's networks need torch, what is said of its labels does not
+    from torch import Tensor
+
+    from tagkit.features.batching.batch import Batch
+    from tagkit.models.base.model import Model, SentenceBatch
 
 
 class Task(ABC):
@@ -174,7 +176,7 @@ class Task(ABC):
         batches = batches_of_documents(encoded.lengths, documents, size, tokens, generator)
         return [batches[start : start + many] for start in range(0, len(batches), many)]
 
-    def begin_step(self, model: Model, step: int) -> None:  # noqa: B027 - optional
+    def begin_step(self, model: "Model", step: int) -> None:  # noqa: B027 - optional
         """Prepare the model for a step of training; also called when a step is tried again.
 
         Args:
@@ -182,15 +184,15 @@ class Task(ABC):
             step: of the run, from 0; a resumed run counts on.
         """
 
-    def state(self, model: Model) -> Mapping[str, Tensor]:
+    def state(self, model: "Model") -> "Mapping[str, Tensor]":
         """What is carried from one step to the next besides the weights, for the checkpoint."""
         return {}  # no batch depends on the one before
 
-    def restore(self, model: Model, state: Mapping[str, Tensor]) -> None:  # noqa: B027 - optional
+    def restore(self, model: "Model", state: "Mapping[str, Tensor]") -> None:  # noqa: B027 - optional
         """Restore what `state` returned."""
 
     @abstractmethod
-    def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Model:
+    def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> "Model":
         """The network, with fresh weights.
 
         Args:
@@ -202,7 +204,7 @@ class Task(ABC):
             DataError: an option names a label that the training corpus lacks.
         """
 
-    def fit(self, model: Model, corpus: FitCorpus) -> None:  # noqa: B027 - optional
+    def fit(self, model: "Model", corpus: FitCorpus) -> None:  # noqa: B027 - optional
         """Find the weights that no gradient step changes; called once before the first one.
 
         Args:
@@ -226,7 +228,7 @@ class Task(ABC):
             BundleError: one of them asks for something that the other does not have.
         """
 
-    def loss(self, model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss(self, model: "Model", batch: "Batch[Tensor]") -> "tuple[Tensor, Tensor]":
         """Negative log-likelihood in nats, summed, and the number of targets."""
         # Not model.forward: hooks of modules run only when the module itself is called.
         total, count = model(batch)
@@ -234,7 +236,7 @@ class Task(ABC):
 
     @abstractmethod
     def decode(
-        self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
+        self, context: ModelContext, batch: "SentenceBatch", options: PredictionOptions
     ) -> list[Prediction]:
         """Predictions for the sentences of a batch.
 
@@ -260,7 +262,7 @@ class Task(ABC):
         raise NotImplementedError("this task reads each text whole")
 
     def n_best(
-        self, context: ModelContext, batch: SentenceBatch, count: int
+        self, context: ModelContext, batch: "SentenceBatch", count: int
     ) -> list[list[Alternative]]:
         """The `count` most probable taggings of each sentence, the most probable first.
 
@@ -274,7 +276,7 @@ class Task(ABC):
     def stretch_probabilities(
         self,
         context: ModelContext,
-        batch: SentenceBatch,
+        batch: "SentenceBatch",
         stretches: Sequence[Sequence[tuple[int, int]]],
     ) -> list[list[float]]:
         """How probable the tags that the sentences have are, in some stretches of them; exact.

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from tagkit.config import Config
-from tagkit.features.batching.batch import Tokens
 from tagkit.features.batching.examples import Examples
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.base.feature_rows import FeatureRows
-from tagkit.models.base.model import Model
-from tagkit.nn.layers.inference import CachedWords
 from tagkit.text.records import Sentence
+
+if TYPE_CHECKING:  # records can be known without torch
+    from tagkit.models.base.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +74,10 @@ class ModelContext:
             model is trained: there a low score shows the problem.
     """
 
-    model: Model
+    model: "Model"
     vocabulary: Vocabulary
     config: Config
     checked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceBatch:
-    """Sentences that are read together in prediction.
-
-    Attributes:
-        sentences: in the order of the batch.
-        tokens: of these; their rows are rows of `words`.
-        words: the distinct words, with what is kept of each.
-        feature_rows: the same words, as a CRF of word features reads them; None where none counts.
-        states: (batch, time, hidden) and (batch, hidden), where they have been read already.
-        feature_emissions: (batch, time, tags) of `feature_rows`, likewise.
-    """
-
-    sentences: Sequence[Sentence]
-    tokens: Tokens
-    words: CachedWords
-    feature_rows: FeatureRows | None = None
-    states: tuple[Tensor, Tensor] | None = None
-    feature_emissions: Tensor | None = None
-
-    def read(self, model: Model) -> tuple[Tensor, Tensor]:
-        """Hidden states of all tokens, and final states, for the heads of the model."""
-        return self.states or model.read(self.tokens, self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class LanguageReader:
             [self._end, *(reversed(numbers) if self._backward else numbers)], places
         )
 
-    def states(self, rows: UnitRows, mask: Tensor) -> Tensor:
+    def states(self, rows: UnitRows[Tensor], mask: Tensor) -> Tensor:
         """(batch, time, states) the state at each word, zero on padding.
 
         With gradients where the weights have some. However long the sentences are, memory holds the
@@ -214,7 +214,7 @@ def _move(model: LanguageModel, device: torch.device) -> None:
 
 
 class ContextualReader:
-    """The language models of a model, as `contextual_states.ContextualStates` describes them."""
+    """The language models of a model, as `member.ContextualStates` describes them."""
 
     def __init__(self, parts: Sequence[LanguagePart], readers: Sequence[LanguageReader]) -> None:
         """`readers` of the parts."""
@@ -231,7 +231,7 @@ class ContextualReader:
         each = [reader.read(sentences, device) for reader in self.readers]
         return [np.concatenate(states, 1) for states in zip(*each, strict=True)]
 
-    def states(self, units: ContextualUnits, mask: Tensor) -> Tensor:
+    def states(self, units: ContextualUnits[Tensor], mask: Tensor) -> Tensor:
         """As described in `ContextualStates`."""
         pairs = zip(self.readers, units.rows, strict=True)
         return torch.cat([reader.states(rows, mask) for reader, rows in pairs], dim=2)

@@ -1,9 +1,8 @@
 """Tensors <-> a file in the safetensors format, one tensor at a time.
 
-A safetensors file is eight bytes with the length of its header, the header in JSON (name -> dtype,
-shape, data_offsets), and the data. safetensors' own writer makes two copies of all tensors before
-the first byte is written. Here each tensor is written from its own memory, read into its own
-memory, and hashed on the way; the bytes of the file are the same.
+safetensors' own writer makes two copies of all tensors before the first byte is written. Here each
+tensor is written from its own memory, read into its own memory, and hashed on the way; the bytes of
+the file are the same.
 """
 
 import hashlib
@@ -17,14 +16,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tagkit.text.json_text import from_json
+from tagkit.errors import BundleError
+from tagkit.models.folder.weights_header import are_counts, read_header
 
-MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundred bytes each
 # Names in the format, in the order of the data: the widest first, so that each tensor is aligned.
 DTYPES = {
     torch.int64: "I64",
@@ -129,7 +128,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
         digest.update(raw)
         for entry in entries:
             fresh = torch.empty(entry.shape, dtype=entry.dtype)
-            tensors[entry.name] = _read_data(file, path, fresh, digest.update)
+            tensors[entry.name] = read_data(file, path, fresh, digest.update)
     return tensors, digest.hexdigest()
 
 
@@ -152,7 +151,7 @@ def read_into(path: Path, tensors: Mapping[str, Tensor]) -> str:
             wanted = tensors[entry.name].detach()
             direct = wanted.device.type == "cpu" and wanted.is_contiguous()
             memory = wanted if direct else torch.empty(entry.shape, dtype=entry.dtype)
-            found = _read_data(file, path, memory, digest.update)
+            found = read_data(file, path, memory, digest.update)
             if found is not wanted:
                 wanted.copy_(found)
     return digest.hexdigest()
@@ -220,7 +219,7 @@ def _as_in_file(tensor: Tensor) -> Tensor:
     return found if sys.byteorder == "little" else torch.from_numpy(found.numpy().byteswap())
 
 
-def _read_data(
+def read_data(
     file: BufferedReader, path: Path, memory: Tensor, count: Callable[[memoryview], None]
 ) -> Tensor:
     """The next tensor of a file: `memory`, or a copy where this machine orders bytes otherwise.
@@ -246,20 +245,14 @@ def _read_entries(file: BufferedReader, path: Path) -> tuple[bytes, list[Entry]]
 
     No memory is taken for a size that the file does not have.
     """
-    size = path.stat().st_size
-    start = file.read(8)
-    length = int.from_bytes(start, "little")  # unsigned, up to 2**64: nothing is read before the if
-    if len(start) < 8 or length > min(MAX_HEADER_BYTES, size - 8):
-        raise ValueError(f"{path.name} has no header")
-    raw = file.read(length)
-    found = from_json(raw)
-    if not isinstance(found, dict):
-        raise ValueError(f"{path.name} has no header")
-    found.pop("__metadata__", None)  # strings that other programs may add; not a tensor
-    entries = list(_entries(found, path.name))
-    if 8 + length + sum(entry.size for entry in entries) != size:
+    try:
+        header = read_header(file, path.stat().st_size, path)
+    except BundleError:
+        raise ValueError(f"{path.name} has no header") from None
+    entries = list(_entries(header.tensors, path.name))
+    if len(header.raw) + sum(entry.size for entry in entries) != header.size:
         raise ValueError(f"{path.name} has another size than its header says")
-    return start + raw, entries
+    return header.raw, entries
 
 
 def _entries(header: Mapping[str, Any], source: str) -> Iterator[Entry]:
@@ -281,9 +274,3 @@ def _entries(header: Mapping[str, Any], source: str) -> Iterator[Entry]:
             raise ValueError(f"{source} has a gap between its tensors")
         end = after
         yield entry
-
-
-def are_counts(value: Any) -> TypeGuard[list[int]]:
-    """Whether a value of JSON is a list of integers, none below 0."""
-    # `type(each) is int`: JSON's true would pass isinstance, as bool is an int.
-    return isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)

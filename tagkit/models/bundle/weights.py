@@ -1,16 +1,13 @@
 """The weights of a model folder: the header is compared with the model before any data is read.
 
-A safetensors file is eight bytes with the length of its header, the header in JSON (name -> dtype,
-shape, data_offsets), and the data. The header must agree with the model's own shapes and with the
+The header must agree with the model's own shapes and with the
 file's size before memory is allocated, so that a false size costs no memory. Each tensor is read
 directly into its own memory: loading needs the memory of the weights once.
 """
 
 import hashlib
 import math
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -25,9 +22,9 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.language_parts import build_contextual
 from tagkit.models.bundle.language_reader import PREFIX
-from tagkit.models.bundle.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
+from tagkit.models.bundle.tensor_file import DTYPES, read_data
+from tagkit.models.folder.weights_header import Header, are_counts
 from tagkit.models.task_table import task_of
-from tagkit.text.json_text import from_json
 from tagkit.wording import quoted
 
 # Together with all functions of nn.init these draw random weights.
@@ -73,42 +70,6 @@ def set_weights(
     model.set_constants(config, vocabulary)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The header of a safetensors file.
-
-    Attributes:
-        tensors: name -> dtype, shape and data_offsets as found in the file, unchecked.
-        raw: all bytes before the data.
-        size: of the whole file, in bytes.
-    """
-
-    tensors: Mapping[str, Any]
-    raw: bytes
-    size: int
-
-
-def read_header(file: BufferedReader, size: int, path: Path) -> Header:
-    """The header of a file of `size` bytes; the file is read up to its data.
-
-    Raises:
-        BundleError: there is no valid header.
-    """
-    start = file.read(8)
-    length = int.from_bytes(start, "little")  # unsigned, up to 2**64: nothing is read before the if
-    if len(start) < 8 or length > min(MAX_HEADER_BYTES, size - 8):
-        raise BundleError(f"{path}: not a safetensors file: expected a header, found none")
-    raw = file.read(length)
-    try:
-        tensors = from_json(raw)
-    except ValueError as error:
-        raise BundleError(f"{path}: not a safetensors file: its header is {error}") from None
-    if not isinstance(tensors, dict):
-        raise BundleError(f"{path}: not a safetensors file: its header is not a JSON object")
-    tensors.pop("__metadata__", None)  # strings that other programs may add; not a tensor
-    return Header(tensors, start + raw, size)
-
-
 def check_header(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
     """Raise unless a header describes exactly the tensors of a model.
 
@@ -131,7 +92,7 @@ def check_header(header: Header, wanted: Mapping[str, Tensor], path: Path) -> No
     # The tensors must fill the data without gap or overlap, as the format demands; otherwise bytes
     # could be read twice, or hidden between tensors.
     end = 0
-    for name in _by_offset(header):
+    for name in header.by_offset():
         begin, after = header.tensors[name]["data_offsets"]
         if begin != end:
             raise BundleError(
@@ -142,11 +103,6 @@ def check_header(header: Header, wanted: Mapping[str, Tensor], path: Path) -> No
     expected = len(header.raw) + end
     if header.size != expected:
         raise BundleError(f"{path}: expected {expected:,} bytes, found {header.size:,}")
-
-
-def _by_offset(header: Header) -> list[str]:
-    """Names of the tensors in a checked header, in the order of their data."""
-    return sorted(header.tensors, key=lambda name: header.tensors[name]["data_offsets"])
 
 
 def read_weights(
@@ -161,17 +117,12 @@ def read_weights(
     digest = hashlib.sha256(header.raw)
     weights: dict[str, Tensor] = {}
     try:
-        for name in _by_offset(header):
+        for name in header.by_offset():
             # Shape and dtype of the model, not of the file: what the header says is checked only.
-            tensor = torch.empty(wanted[name].shape, dtype=wanted[name].dtype, device="cpu")
-            # (any shape) -> (numbers,) -> (bytes,): views of the same memory
-            content: Any = tensor.reshape(-1).view(torch.uint8).numpy()
-            if file.readinto(content) != len(content):
-                raise BundleError(f"{path}: cut short while it was read")
-            digest.update(content)
-            if sys.byteorder == "big":  # safetensors is little-endian
-                tensor.numpy().byteswap(inplace=True)
-            weights[name] = tensor
+            fresh = torch.empty(wanted[name].shape, dtype=wanted[name].dtype, device="cpu")
+            weights[name] = read_data(file, path, fresh, digest.update)
+    except ValueError:
+        raise BundleError(f"{path}: cut short while it was read") from None
     except (MemoryError, RuntimeError):  # torch raises RuntimeError when it cannot allocate
         raise BundleError(
             f"{path}: expected {header.size / 1e9:,.1f} GB of free memory for the weights, found "

@@ -37,7 +37,7 @@ from tagkit.models.base.building import (
 from tagkit.models.base.calibration import CLASSES
 from tagkit.models.base.description import Description, class_heads, encoder_name, metric_columns
 from tagkit.models.base.member import Member
-from tagkit.models.base.model import Fitted, Model
+from tagkit.models.base.model import Fitted, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput, require_number
 from tagkit.models.base.readout import ClassReadout, Readout
 from tagkit.models.base.task import Task
@@ -46,7 +46,6 @@ from tagkit.models.base.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
-    SentenceBatch,
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
@@ -80,7 +79,7 @@ class Classifier(Model):
         super().__init__(embed=embed, encoder=encoder, others=others)
         self.class_head = class_head
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the loss of the classes; each text is one target."""
         classes = batch.target("classes")
         return self.class_head.loss(states, final, batch.tokens.mask, classes, batch.weights)

@@ -36,7 +36,7 @@ from tagkit.models.base.description import (
     tag_heads,
 )
 from tagkit.models.base.member import Member
-from tagkit.models.base.model import Fitted, Model
+from tagkit.models.base.model import Fitted, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import ClassReadout, Readout
 from tagkit.models.base.task_records import (
@@ -44,7 +44,6 @@ from tagkit.models.base.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
-    SentenceBatch,
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
@@ -119,7 +118,7 @@ class JointModel(Tagger):
         self.class_head = class_head
         self.class_loss = class_loss
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the weighted sum of both losses; each token is one target."""
         # Both losses are sums over the batch. They are divided by the number of tokens, so that a
         # text's tags weigh as they do without classes.

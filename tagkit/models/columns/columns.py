@@ -32,16 +32,10 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_features, check_no_classes
 from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout
 from tagkit.models.base.description import Description, encoder_name
-from tagkit.models.base.model import Model
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import (
-    Labels,
-    ModelContext,
-    PredictionOptions,
-    SentenceBatch,
-    TrainingData,
-)
+from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
 from tagkit.models.columns.codecs import CODECS, codec_of
 from tagkit.models.columns.codecs.codec import ColumnText
 from tagkit.models.tagging.tag_outcomes import judged_column
@@ -102,7 +96,7 @@ class ColumnTagger(Model):
         self.dropout = LockedDropout(probability=dropout)
         self.weights = tuple(weights)
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
         inputs = self.inputs(batch)
         with self._watched() as penalties:
@@ -114,7 +108,7 @@ class ColumnTagger(Model):
             total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)
         return self._regularised(total, penalties, topmost, states, mask), count
 
-    def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens[Tensor], words: CachedWords) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
         states, final = super().read(tokens, words)
         inputs = self.token_inputs(words.vectors, tokens)
@@ -124,7 +118,7 @@ class ColumnTagger(Model):
         # (batch, time, hidden) and (batch, time, features) -> (batch, time, hidden + features)
         return torch.cat((states.float(), self.dropout(inputs.float())), dim=2)
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the weighted sum of all columns; each token is one target."""
         mask = batch.tokens.mask
         losses = [

@@ -43,15 +43,9 @@ from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.base.building import build_encoder
 from tagkit.models.base.description import Description, encoder_name
-from tagkit.models.base.model import Model
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import (
-    Labels,
-    ModelContext,
-    PredictionOptions,
-    SentenceBatch,
-    TrainingData,
-)
+from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.language_scoring import language_report
 from tagkit.models.language.text_scoring import ids_of, units_of

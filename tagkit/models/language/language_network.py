@@ -85,7 +85,7 @@ class LanguageModel(Model):
             for state in after
         )
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch, whose streams go on from the step before."""
         inputs, mask = self.inputs(batch), batch.tokens.mask
         streams = batch.targets.get("streams")
@@ -154,7 +154,7 @@ class LanguageModel(Model):
             replaced(old, rows, detached(new)) for old, new in zip(self.carried, after, strict=True)
         )
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """Not used: `forward` carries states on."""
         raise NotImplementedError("a language model reads its batches by `forward`")
 

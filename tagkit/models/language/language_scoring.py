@@ -13,6 +13,7 @@ from tagkit.features.batching.unit_stream import UnitIds, continuations_of, plac
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.task_records import ModelContext
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.language.language_network import FIRST_ROW, LanguageModel
 from tagkit.models.language.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
 from tagkit.nn.softmax.neural_cache import CacheOptions
@@ -108,7 +109,7 @@ def pair_figures(model: LanguageModel, ids: UnitIds, vocabulary: Vocabulary) -> 
     banned = torch.tensor(never_continued(vocabulary), device=device)
     nats, units, unknown, exact = 0.0, 0, 0, 0
     for indices in batches_in_order(pairs.lengths, BATCH_SIZE, BATCH_TOKENS):
-        batch = pairs.batch(indices).to(device)
+        batch = to_tensors(pairs.batch(indices), device)
         states, _ = model.read_on(batch.words.word_ids[batch.tokens.rows] - FIRST_ROW, None)
         places, numbers = batch.target("places"), batch.target("units")
         # (batch, time, hidden) -> (units, hidden), those of continuations

@@ -11,6 +11,7 @@ from tagkit.features.batching.bucketing import batches_in_order
 from tagkit.features.batching.unit_stream import UnitIds, backwards, lines_of, unit_ids
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.language.language_network import FIRST_ROW, Carried, LanguageModel
 from tagkit.nn.softmax.neural_cache import CacheOptions, NeuralCache
 from tagkit.text.pairs import DELIMITER, PairUnits
@@ -63,7 +64,7 @@ def unit_nats_by_line(model: LanguageModel, ids: UnitIds) -> Iterator[Tensor]:
     device = next(model.parameters()).device
     lines = lines_of(ids)
     for indices in batches_in_order(lines.lengths, BATCH_SIZE, BATCH_TOKENS):
-        batch = lines.batch(indices).to(device)
+        batch = to_tensors(lines.batch(indices), device)
         mask, rows = batch.tokens.mask, batch.tokens.rows
         states, _ = model.read_on(batch.words.word_ids[rows] - FIRST_ROW, None)
         yield -model.log_prob_of(states[mask], batch.target("units")[mask]).cpu()

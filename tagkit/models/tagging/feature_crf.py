@@ -19,8 +19,8 @@ from tagkit.features.batching.crf_features import (
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.calibration import TAGS
-from tagkit.models.base.model import Model
-from tagkit.models.base.task_records import FitCorpus, SentenceBatch
+from tagkit.models.base.model import Model, SentenceBatch
+from tagkit.models.base.task_records import FitCorpus
 from tagkit.models.tagging.tag_sharing import label_sharing
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids

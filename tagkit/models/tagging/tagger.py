@@ -29,7 +29,7 @@ from tagkit.models.base.building import build_embedding, build_encoder, build_ot
 from tagkit.models.base.calibration import TAGS
 from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
 from tagkit.models.base.member import Member
-from tagkit.models.base.model import Model
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout, TagReadout
 from tagkit.models.base.task import Task
@@ -38,7 +38,6 @@ from tagkit.models.base.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
-    SentenceBatch,
     TrainingData,
 )
 from tagkit.models.tagging.constraints import continuations
@@ -95,7 +94,7 @@ class Tagger(Model):
         # Not saved: it follows from the tags.
         self.register_buffer("continuation", continuation, persistent=False)
 
-    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the loss of the tags; each token is one target."""
         # Called as a module, not by `loss`: a batch's own mask needs no check.
         found: tuple[Tensor, Tensor] = self.head(

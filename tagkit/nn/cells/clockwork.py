@@ -69,4 +69,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> ClockworkNetwork:
     return ClockworkNetwork(inputs, hidden, options)
 
 
-CLOCKWORK = Cell(name="clockwork RNN", build=build)
+CLOCKWORK = Cell(build=build)

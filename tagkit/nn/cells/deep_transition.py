@@ -94,4 +94,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> DeepTransitionNetwo
     return kind(inputs, hidden, options)
 
 
-DEEP_TRANSITION = Cell(name="deep-transition RNN", build=build)
+DEEP_TRANSITION = Cell(build=build)

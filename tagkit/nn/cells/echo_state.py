@@ -53,4 +53,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> EchoStateNetwork:
     return EchoStateNetwork(inputs, hidden, options)
 
 
-ECHO_STATE = Cell(name="echo-state network", build=build)
+ECHO_STATE = Cell(build=build)

@@ -107,4 +107,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> ElmanNetwork:
     return with_fresh_weights(network, 1, options)
 
 
-ELMAN = Cell(name="Elman RNN", build=build)
+ELMAN = Cell(build=build)

@@ -136,4 +136,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> GRUNetwork:
     return network
 
 
-GRU = Cell(name="GRU", build=build)
+GRU = Cell(build=build)

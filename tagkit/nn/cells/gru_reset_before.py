@@ -58,4 +58,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> ResetBeforeGRUNetwo
     return ResetBeforeGRUNetwork(inputs, hidden, options)
 
 
-GRU_RESET_BEFORE = Cell(name="reset-before GRU", build=build)
+GRU_RESET_BEFORE = Cell(build=build)

@@ -77,4 +77,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> LeakyNetwork:
     return LeakyNetwork(inputs, hidden, options)
 
 
-LEAKY = Cell(name="leaky RNN", build=build)
+LEAKY = Cell(build=build)

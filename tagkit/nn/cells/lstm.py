@@ -368,4 +368,4 @@ def _read_one(inputs: Floats, recurrent: Floats, states: Floats) -> None:
     np.multiply(states, HALF, out=states)
 
 
-LSTM = Cell(name="LSTM", build=build, train_packed=packed_states)
+LSTM = Cell(build=build, train_packed=packed_states)

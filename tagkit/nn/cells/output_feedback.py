@@ -58,4 +58,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> OutputFeedbackNetwo
     return OutputFeedbackNetwork(inputs, hidden, options)
 
 
-OUTPUT_FEEDBACK = Cell(name="output-feedback RNN", build=build)
+OUTPUT_FEEDBACK = Cell(build=build)

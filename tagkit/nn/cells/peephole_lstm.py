@@ -71,4 +71,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> PeepholeLSTMNetwork
     return PeepholeLSTMNetwork(inputs, hidden, options)
 
 
-PEEPHOLE_LSTM = Cell(name="peephole LSTM", build=build)
+PEEPHOLE_LSTM = Cell(build=build)

@@ -70,4 +70,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> RecurrentHighwayNet
     return RecurrentHighwayNetwork(inputs, hidden, options)
 
 
-RECURRENT_HIGHWAY = Cell(name="recurrent highway network", build=build)
+RECURRENT_HIGHWAY = Cell(build=build)

@@ -50,4 +50,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> SkipNetwork:
     return SkipNetwork(inputs, hidden, options)
 
 
-SKIP = Cell(name="skip RNN", build=build)
+SKIP = Cell(build=build)

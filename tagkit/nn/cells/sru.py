@@ -254,4 +254,4 @@ def build(inputs: int, hidden: int, options: CellOptions) -> SRUNetwork:
     return SRUNetwork(inputs, hidden)
 
 
-SRU = Cell(name="SRU", build=build)
+SRU = Cell(build=build)

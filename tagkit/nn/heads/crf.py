@@ -21,7 +21,6 @@ from tagkit.nn.heads.tagging import ChainHead
 class CrfHead(ChainHead):
     """A conditional random field; pytorch-crf holds its parameters."""
 
-    name: ClassVar[str] = "CRF"
     constrained_by_default: ClassVar[bool] = True
 
     def __init__(self, space: TagSpace) -> None:

@@ -124,7 +124,6 @@ class DecoderSteps:
 class FeedbackHead(Head):
     """Each tag given all tags before it."""
 
-    name: ClassVar[str] = "tag feedback"
     constrained_by_default: ClassVar[bool] = True
 
     def __init__(self, space: TagSpace) -> None:

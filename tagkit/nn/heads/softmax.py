@@ -20,7 +20,6 @@ from tagkit.nn.padding import weight_of_tokens
 class SoftmaxHead(ChainHead):
     """Each token's tag by itself."""
 
-    name: ClassVar[str] = "softmax"
     constrained_by_default: ClassVar[bool] = False
 
     def _chain(self, states: Tensor, mask: Tensor) -> Chain:

@@ -37,7 +37,6 @@ class Head(nn.Module, ABC):
     """What scores tags, and steps that are forbidden in decoding.
 
     Attributes:
-        name: as the console writes it.
         constrained_by_default: whether `constrain = "auto"` forbids steps in decoding.
         uses_bigrams: whether it is built with the bigrams of the training corpus.
         temperature: that scores are divided by before they become probabilities; see
@@ -45,7 +44,6 @@ class Head(nn.Module, ABC):
         step: number of the optimizer's step, for heads whose training changes over time.
     """
 
-    name: ClassVar[str]
     constrained_by_default: ClassVar[bool]
     uses_bigrams: ClassVar[bool] = False
     temperature: float = UNCALIBRATED

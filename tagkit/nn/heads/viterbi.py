@@ -20,7 +20,6 @@ from tagkit.nn.heads.tag_space import StepScores, TagSpace
 class ViterbiHead(SoftmaxHead):
     """Softmax, decoded with a bigram model of the tags."""
 
-    name: ClassVar[str] = "softmax + tag bigrams"
     constrained_by_default: ClassVar[bool] = True
     uses_bigrams: ClassVar[bool] = True
 

@@ -33,7 +33,7 @@ def _recurrent(layer: LayerOptions) -> RecurrentLayer:
 
 # The keys are the values that the configuration allows for `encoder.cell`.
 LAYERS: dict[str, LayerKind] = {
-    **{cell: LayerKind(row.name, _recurrent) for cell, row in CELLS.items()},
+    **dict.fromkeys(CELLS, LayerKind(_recurrent)),
     "transformer": TRANSFORMER,
 }
 

@@ -90,16 +90,11 @@ class LayerKind:
     """A row of `LAYERS`.
 
     Attributes:
-        name: as the console writes it.
         build: options -> a layer with fresh weights.
-        one_way: what a layer is called whose states depend on the tokens before them alone; empty
-            where that is the name itself.
         recurrent: whether a state is carried from token to token, and how far a gradient goes back
             changes no state. A layer that is not has positions, and its states depend on how far
             back it reads.
     """
 
-    name: str
     build: Callable[[LayerOptions], EncoderLayer]
-    one_way: str = ""
     recurrent: bool = True

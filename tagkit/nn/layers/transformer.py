@@ -404,4 +404,4 @@ def build(layer: LayerOptions) -> TransformerLayer:
     )
 
 
-TRANSFORMER = LayerKind("transformer", build, one_way="causal transformer", recurrent=False)
+TRANSFORMER = LayerKind(build, recurrent=False)

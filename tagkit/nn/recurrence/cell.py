@@ -110,7 +110,6 @@ class Cell:
     """A row of `CELLS`.
 
     Attributes:
-        name: as the console writes it.
         build: number of inputs, of hidden units, and options -> a network with fresh weights. The
             random draws and their order are the same in every version, as a seed promises.
         train_packed: states over packed sequences in training: (rows, inputs), the (tokens,) row of
@@ -118,6 +117,5 @@ class Cell:
             where the network itself is used.
     """
 
-    name: str
     build: Callable[[int, int, CellOptions], Network]
     train_packed: Callable[[Tensor, Tensor, Packing, Sequence[Network]], Tensor] | None = None

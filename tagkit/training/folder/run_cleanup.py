@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from tagkit.errors import BundleError, CheckpointError
-from tagkit.models.base.seed_folders import SEED_RUN
-from tagkit.models.bundle.bundle import read_metadata
+from tagkit.models.folder.parts import read_metadata
+from tagkit.models.folder.seed_folders import SEED_RUN
 from tagkit.storage import BEST, CURVE, restore_set_aside
 from tagkit.storage.lock import locked
 from tagkit.training.folder.manifest import HALF_MANIFEST, Manifest, canonical

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tagkit.errors import CheckpointError, ConfigError
-from tagkit.models.base.seed_folders import SEED_RUN
+from tagkit.models.folder.seed_folders import SEED_RUN
 from tagkit.storage import LOCK, MANIFEST
 from tagkit.training.folder import curve_files, run_files, seed_scores, trials
 from tagkit.training.folder.manifest import HALF_MANIFEST, Manifest, canonical

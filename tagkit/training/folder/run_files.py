@@ -16,8 +16,8 @@ import re
 from pathlib import Path
 
 from tagkit.errors import BundleError
-from tagkit.models.base.model_folder import CONFIG, VOCABULARY
-from tagkit.models.bundle.bundle import read_metadata
+from tagkit.models.folder.model_folder import CONFIG, VOCABULARY
+from tagkit.models.folder.parts import read_metadata
 from tagkit.storage import BEST, HISTORY, LAST, METADATA, WEIGHTS, digest_of
 from tagkit.training.events.callbacks import CURVES, LOG
 from tagkit.training.events.plots import LOSS_LABEL, SCORE_LABEL

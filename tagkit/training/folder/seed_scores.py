@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tagkit.evaluation.scores.scores import Score
-from tagkit.models.base.seed_folders import SUMMARY
+from tagkit.models.folder.seed_folders import SUMMARY
 from tagkit.storage import write_whole
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.folder.owned_files import OwnedFile

@@ -13,6 +13,7 @@ from tagkit.features.batching.document_batches import batches_to_predict, count_
 from tagkit.features.batching.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.memory import is_out_of_memory
+from tagkit.models.base.tensors import to_tensors
 from tagkit.text.records import Sentence
 from tagkit.training.setup.language_models import with_states
 from tagkit.training.setup.setup import Prepared
@@ -98,7 +99,7 @@ class DevLoss:
     def _loss(self, encoded: Examples, indices: Ids) -> tuple[float, int]:
         """Loss of a batch, summed, and the number of its targets."""
         prepared = self.prepared
-        batch = encoded.batch(indices).to(prepared.device)
+        batch = to_tensors(encoded.batch(indices), prepared.device)
         loss, count = prepared.task.loss(prepared.model, batch)
         return float(loss), int(count)
 

@@ -6,6 +6,7 @@ The gradient of a step is a sum over its sentences, so it can be computed in par
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.base.memory import forget, is_out_of_memory
+from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.layers.dropout import replace_at_random
 from tagkit.training.processes.distributed import Processes
 from tagkit.training.setup.setup import Prepared
@@ -58,7 +60,7 @@ class MicroBatches:
         """(sentences,) the document that each is read with; None where it is read by itself."""
         return self.prepared.encoded.documents
 
-    def load(self, indices: Ids) -> Batch:
+    def load(self, indices: Ids) -> Batch[Tensor]:
         """A piece on the training device, with some of its rare words as the unknown word.
 
         Otherwise the vector of the unknown word would never be trained, as every word of the
@@ -72,11 +74,11 @@ class MicroBatches:
             batch = self.prepared.encoded.batch(indices)
         probability = self.prepared.config.embeddings.singleton_dropout
         if probability:
-            singletons, word_ids = self.prepared.singletons, batch.words.word_ids
-            batch = batch.with_words(
-                replace_at_random(word_ids, singletons, UNKNOWN_ID, probability, self.generator)
-            )
-        return batch.to(self.prepared.device)
+            ids, rare = torch.from_numpy(batch.words.word_ids), self.prepared.singletons
+            drawn = replace_at_random(ids, rare, UNKNOWN_ID, probability, self.generator)
+            # Their characters and vectors stay.
+            batch = replace(batch, words=replace(batch.words, word_ids=drawn.numpy()))
+        return to_tensors(batch, self.prepared.device)
 
     def shrink(self, batches: Sequence[Ids], error: BaseException) -> None:
         """Halve the pieces after a failed attempt at a step.

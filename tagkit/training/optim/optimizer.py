@@ -112,7 +112,7 @@ class ModelOptimizer:
         self.scaler = loss_scaler(device, settings.precision)
         self.generator = torch.Generator().manual_seed(settings.seed)  # of random steps
 
-    def before_forward(self, batch: Batch) -> None:
+    def before_forward(self, batch: Batch[Tensor]) -> None:
         """Bring those weights up to date that the model reads for a batch."""
         if self.rows:
             self.rows.read(torch.unique(batch.words.word_ids))

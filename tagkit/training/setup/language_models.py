@@ -18,12 +18,12 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from tagkit.config import Config, to_toml, with_options
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError
-from tagkit.features import Ids
+from tagkit.features import Arrays, Ids
 from tagkit.features.batching.contextual_states import (
     ContextualUnits,
     States,
@@ -119,7 +119,7 @@ class StoredStates(Sequence[States]):
             return StoredStates([states[index] for states in self._each])
         return np.concatenate([states[index] for states in self._each], 1)
 
-    def batch(self, indices: Sequence[int] | Ids, width: int) -> Tensor:
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> Arrays:
         """As described in `ContextualInputs`."""
         sizes = [states[0].shape[1] for states in self._each]
         # Each model's states are copied to their place, not first beside those of the others.
@@ -130,7 +130,7 @@ class StoredStates(Sequence[States]):
                 states = known[index]
                 padded[row, : len(states), begin : begin + size] = states
             begin += size
-        return torch.from_numpy(padded)
+        return padded
 
 
 class TrainedReader(ContextualReader, nn.Module):
@@ -166,7 +166,7 @@ class CorpusUnits:
                 [(np.array(r.units, np.int32), np.array(r.places, np.int32)) for r in read]
             )
 
-    def batch(self, indices: Sequence[int] | Ids, width: int) -> ContextualUnits:
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> ContextualUnits[Arrays]:
         """As described in `ContextualInputs`."""
         rows = []
         for known in self._rows:

@@ -17,8 +17,8 @@ from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.reports.class_report import scores_by_label
 from tagkit.evaluation.reports.criterion import rank
-from tagkit.models.base.seed_folders import SEED_RUN, SUMMARY, seed_folder, seeds_of
-from tagkit.models.bundle.bundle import copy_bundle
+from tagkit.models.folder.parts import copy_bundle
+from tagkit.models.folder.seed_folders import SEED_RUN, SUMMARY, seed_folder, seeds_of
 from tagkit.storage import BEST, cannot_write
 from tagkit.text.json_text import plain
 from tagkit.training.events.callbacks import Epoch, Listener, Save, Step, listener_of

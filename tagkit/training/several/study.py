@@ -30,7 +30,7 @@ from tagkit.config import (
 from tagkit.config.search_space import Range, Space
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.evaluation.reports.criterion import LOSS, rank
-from tagkit.models.bundle.bundle import copy_bundle
+from tagkit.models.folder.parts import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
 from tagkit.training.events.callbacks import Epoch, Listener, listener_of

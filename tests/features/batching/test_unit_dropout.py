@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from vocabularies import NO_FEATURES
 
+from tagkit.features import Arrays
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import encode
 from tagkit.features.batching.targets import Target
@@ -72,13 +72,13 @@ def test_a_tagger_reads_each_distinct_word_of_a_batch_in_units_of_its_own() -> N
 def test_one_seed_gives_one_batch_and_without_dropout_it_is_that_of_prediction(
     vocabulary: Vocabulary,
 ) -> None:
-    def parts(batch: Batch) -> list[torch.Tensor]:
+    def parts(batch: Batch[Arrays]) -> list[Arrays]:
         words = batch.words
         return [batch.tokens.rows, batch.tokens.mask, words.word_ids, *words.char_ids]
 
-    def equal(one: Batch, other: Batch) -> bool:
+    def equal(one: Batch[Arrays], other: Batch[Arrays]) -> bool:
         pairs = zip(parts(one), parts(other), strict=False)
-        return all(torch.equal(mine, theirs) for mine, theirs in pairs)
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     found = dropout(vocabulary, 0.5)
     assert equal(found.batch([0, 1], 7), found.batch([0, 1], 7))

@@ -76,7 +76,7 @@ def test_independent_lines_are_examples_that_begin_after_an_end(lines: list[list
         assert (batch.target("units")[row][real] + UNKNOWN_ID).tolist() == [*units, 2]
     # All of them count, and padding does not.
     places = batch.target("places")
-    assert places.tolist() == batch.tokens.mask.flatten().nonzero().flatten().tolist()
+    assert places.tolist() == np.flatnonzero(batch.tokens.mask).tolist()
 
 
 @given(st.lists(st.tuples(st.text("ac"), st.text("ab?")), min_size=1, max_size=9), st.randoms())

@@ -16,6 +16,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict import word_cache
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.predict.word_cache import WordCache, WordReader
+from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.layers.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.layers.inference import layer_reader
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer
@@ -146,7 +147,8 @@ def test_vectors_and_projections_are_those_of_torch(
     projected = torch.empty(len(READ_WORDS), inputs.outputs)
     reader = WordReader(embed, embed.chars.reader() if embed.chars else None, inputs)
     reader.read(words, found, projected)
-    batch, position = words.words(np.arange(len(READ_WORDS)))
+    arrays, position = words.words(np.arange(len(READ_WORDS)))
+    batch = to_tensors(arrays)
     by_length = embed.vectors(
         batch.word_ids, batch.vector_rows, batch.char_ids, batch.affix_ids, None
     )

@@ -3,8 +3,10 @@
 import pytest
 
 from tagkit.config import load_config
-from tagkit.models.base.description import Description
+from tagkit.models.base.description import HEAD_NAMES, LAYER_NAMES, Description
 from tagkit.models.task_table import task_of
+from tagkit.nn.heads import HEADS
+from tagkit.nn.layers.encoder import LAYERS
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,17 @@ def test_a_configuration_is_described(options: list[str], expected: Description)
 def test_the_architecture_names_encoder_and_heads() -> None:
     both = Description("BiGRU", ("CRF", "mean pooling"), "sentence", "mean", {}, True)
     assert both.architecture == "BiGRU with CRF and mean pooling"
+
+
+def test_every_layer_and_head_has_a_name_for_people() -> None:
+    assert LAYER_NAMES == {
+        "lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN", "lstm-peephole": "peephole LSTM",
+        "gru-reset-before": "reset-before GRU", "leaky": "leaky RNN", "skip": "skip RNN",
+        "clockwork": "clockwork RNN", "output-feedback": "output-feedback RNN",
+        "echo-state": "echo-state network", "sru": "SRU",
+        "deep-transition": "deep-transition RNN",
+        "recurrent-highway": "recurrent highway network", "transformer": "transformer",
+    }  # fmt: skip
+    assert HEAD_NAMES == {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams",
+                          "feedback": "tag feedback"}  # fmt: skip
+    assert (LAYER_NAMES.keys(), HEAD_NAMES.keys()) == (LAYERS.keys(), HEADS.keys())

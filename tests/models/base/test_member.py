@@ -17,6 +17,7 @@ from tagkit.config import Config, load_config, with_options
 from tagkit.errors import ConfigError, Interrupted
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Sentence
@@ -70,7 +71,7 @@ def assert_mean(found: Tensor, parts: list[Tensor]) -> None:
 @pytest.mark.parametrize("head", ["crf", "softmax", "viterbi"])
 def test_tags_are_scored_by_the_mean_of_the_members(tmp_path: Path, head: str) -> None:
     run = prepared(tmp_path, "tag", f"head.kind={head}")
-    model, batch = run.model.eval(), run.encoded.batch(np.arange(7))
+    model, batch = run.model.eval(), to_tensors(run.encoded.batch(np.arange(7)))
     parts = [each.eval().head.linear(each.states(batch)) for each in members_of(run)]
     assert_mean(model.head.linear(model.states(batch)), parts)
     assert (parts[0] - parts[1]).abs().max() > 0.1
@@ -82,7 +83,7 @@ def test_classes_are_scored_by_the_mean_of_the_members(
     tmp_path: Path, pooling: str, hidden: str
 ) -> None:
     run = prepared(tmp_path, "classify", f"head.pooling={pooling}", f"head.hidden={hidden}")
-    model, batch = run.model.eval(), run.encoded.batch(np.arange(7))
+    model, batch = run.model.eval(), to_tensors(run.encoded.batch(np.arange(7)))
     mask = batch.tokens.mask
     together, attention = model.class_head.scores(*model.read_batch(batch), mask)
     pool = POOLINGS[pooling](4)
@@ -108,7 +109,7 @@ def test_classes_are_scored_by_the_mean_of_the_members(
 def test_each_member_learns_as_if_it_were_alone(tmp_path: Path, task: str) -> None:
     options = () if task == "tag" else ("head.pooling=mean", "head.dropout=0")
     run = prepared(tmp_path, task, *options)
-    model, batch = run.model.train(), run.encoded.batch(np.arange(7))
+    model, batch = run.model.train(), to_tensors(run.encoded.batch(np.arange(7)))
     total, count = model(batch)
     total.backward()
     members = members_of(run)
@@ -157,7 +158,7 @@ def test_cached_words_are_read_as_the_layers_read_them(tmp_path: Path) -> None:
     run = prepared(tmp_path, "tag")
     predictor = Predictor(run.model, run.vocabulary, run.config, CPU, keep_words=True)
     sentences = run.corpus.train.sentences[:9]
-    batch = run.encoded.batch(np.arange(9))
+    batch = to_tensors(run.encoded.batch(np.arange(9)))
     path = run.model.eval().head.decode(run.model.states(batch), batch.tokens.mask)
     for size in (1, 9):
         for found, ids in zip(

@@ -19,6 +19,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import TrainingData
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
@@ -72,7 +73,7 @@ def tagger(head: str = "crf", *overrides: str) -> Model:
 
 @pytest.mark.parametrize("head", mostly_slow(HEADS, always=1))
 def test_a_tagger_overfits_ten_sentences(head: str) -> None:
-    model, batch = tagger(head), encoded().batch(range(10))
+    model, batch = tagger(head), to_tensors(encoded().batch(range(10)))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(120):
         total, count = model(batch)
@@ -90,7 +91,7 @@ def test_every_trained_parameter_gets_a_gradient(head: str, cell: str) -> None:
     cells = (f"encoder.cell={cell}", f"embeddings.char_cell={chars}")
     # Distances that a sentence has, so that a connection over several steps is used.
     model = tagger(head, *cells, "encoder.layers=2", "encoder.skip=2", "encoder.heads=2")
-    total, _ = model(encoded().batch(range(10)))
+    total, _ = model(to_tensors(encoded().batch(range(10))))
     total.backward()
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -113,7 +114,7 @@ def test_a_deep_model_of_every_task_learns_and_answers_the_same_when_it_is_loade
     config = of_task(tmp_path, task, *deep, *output_layers, *pooling)
     torch.manual_seed(1)
     run = prepare(config, CPU)
-    batch = run.encoded.batch(np.arange(7))
+    batch = to_tensors(run.encoded.batch(np.arange(7)))
     total, _ = run.model(batch)
     total.backward()
     for name, parameter in run.model.named_parameters():
@@ -160,9 +161,9 @@ def test_models_of_every_task_have_groups_of_layers(tmp_path: Path, task: str) -
 
 def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
     model, corpus = tagger().eval(), encoded()
-    together = model.head.linear(model.states(corpus.batch(range(10))))
+    together = model.head.linear(model.states(to_tensors(corpus.batch(range(10)))))
     for row, sentence in enumerate(ten_sentences()):
-        alone = model.head.linear(model.states(corpus.batch([row])))
+        alone = model.head.linear(model.states(to_tensors(corpus.batch([row]))))
         torch.testing.assert_close(alone[0], together[row, : len(sentence)])
 
 
@@ -195,7 +196,7 @@ def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
 
 
 def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
-    batch = encoded().batch(range(10))
+    batch = to_tensors(encoded().batch(range(10)))
     for head in HEADS:
         model = tagger(head).eval()
         torch.manual_seed(99)
@@ -275,7 +276,7 @@ def test_options_of_initial_weights_reach_the_cell_of_the_encoder_alone() -> Non
 
 def test_the_strength_weighs_what_the_regulariser_adds_to_gradients_and_not_to_the_loss() -> None:
     found = {}
-    batch = encoded().batch(np.arange(10))
+    batch = to_tensors(encoded().batch(np.arange(10)))
     for strength in (0, 1, 3):
         model = tagger("crf", "encoder.layers=2", f"train.flow_strength={strength}").train()
         total, _ = model(batch)
@@ -295,7 +296,7 @@ def test_the_strength_weighs_what_the_regulariser_adds_to_gradients_and_not_to_t
 @pytest.mark.parametrize("option", ["activation_penalty", "temporal_penalty"])
 def test_penalties_on_states_change_gradients_alone_and_in_training_alone(option: str) -> None:
     found = {}
-    batch = encoded().batch(np.arange(10))
+    batch = to_tensors(encoded().batch(np.arange(10)))
     for strength in (0, 1, 3):
         model = tagger("crf", "encoder.layers=2", f"train.{option}={strength}").train()
         total, count = model(batch)
@@ -315,7 +316,7 @@ def test_penalties_on_states_change_gradients_alone_and_in_training_alone(option
 
 
 def test_the_penalty_on_states_is_that_of_what_the_head_reads_and_of_a_text_its_mean() -> None:
-    batch = encoded().batch(np.arange(10))
+    batch = to_tensors(encoded().batch(np.arange(10)))
     for text_targets in (False, True):
         model = tagger("crf", "encoder.layers=2", "train.activation_penalty=2").train()
         type(model).text_targets, before = text_targets, type(model).text_targets
@@ -383,7 +384,7 @@ def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:
 
 def test_a_batch_without_tags_has_no_loss() -> None:
     bare = [Sentence(s.words, None, s.features) for s in ten_sentences()]
-    batch = encode(bare, VOCABULARY, {}, chars=True).batch([0])
+    batch = to_tensors(encode(bare, VOCABULARY, {}, chars=True).batch([0]))
     with pytest.raises(ValueError, match="the batch holds no tags to learn from"):
         tagger()(batch)
 
@@ -391,11 +392,12 @@ def test_a_batch_without_tags_has_no_loss() -> None:
 @pytest.mark.cuda
 @pytest.mark.parametrize("head", HEADS)
 def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
-    model, batch = tagger(head).eval(), encoded().batch(range(10))
+    model, arrays = tagger(head).eval(), encoded().batch(range(10))
+    batch = to_tensors(arrays)
     total, _ = model(batch)
     paths = tiny.output(model, batch).tag_ids
     device = torch.device("cuda")
-    model, batch = model.to(device), batch.to(device)
+    model, batch = model.to(device), to_tensors(arrays, device)
     torch.testing.assert_close(model(batch)[0].cpu(), total, rtol=1e-4, atol=1e-4)
     assert torch.equal(tiny.output(model, batch).tag_ids.cpu(), paths)
 
@@ -411,7 +413,7 @@ def test_final_states_are_dropped_in_training_where_a_loss_reads_them(
     config = of_task(tmp_path, task, "encoder.locked_dropout=0.5", *pooling)
     torch.manual_seed(1)
     run = prepare(config, CPU)
-    model, batch = run.model.train(), run.encoded.batch(np.arange(7))
+    model, batch = run.model.train(), to_tensors(run.encoded.batch(np.arange(7)))
     seen: list[tuple[Tensor, Tensor]] = []
     loss_of = model.loss_of
 
@@ -437,7 +439,7 @@ def test_in_mixed_precision_the_heads_work_in_float32(
 ) -> None:
     torch.manual_seed(1)
     run = prepare(of_task(tmp_path, task), CPU)
-    model, batch = run.model, run.encoded.batch(np.arange(7))
+    model, batch = run.model, to_tensors(run.encoded.batch(np.arange(7)))
     seen: list[str] = []
 
     def watch(head: nn.Module, method: str) -> None:

@@ -7,8 +7,9 @@ import pytest
 import torch
 from language_parts import DIRECTIONS, UNITS, reader_of
 
-from tagkit.features.batching.contextual_states import States, UnitRows, padded_states
+from tagkit.features.batching.contextual_states import States, UnitRows, padded_rows
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle import language_reader as contextual
 from tagkit.models.bundle.language_reader import ContextualReader, LanguageReader
 from tagkit.models.language.language_network import Carried, LanguageModel
@@ -184,8 +185,8 @@ def test_only_a_reader_that_is_trained_has_parameters_and_not_those_of_the_softm
 
 def test_states_of_a_batch_are_zero_on_padding() -> None:
     one, two = np.ones((1, 3), np.float32), np.full((2, 3), 2, np.float32)
-    padded = padded_states([one, two], 2)
-    assert padded.dtype == torch.float32
+    padded = padded_rows([one, two], 2, np.float32)
+    assert padded.dtype == np.float32
     assert padded.tolist() == [[[1] * 3, [0] * 3], [[2] * 3, [2] * 3]]
 
 
@@ -196,15 +197,19 @@ def test_states_with_gradients_are_those_of_prediction(unit: str, direction: str
     rows, mask = rows_of(reader, sentences())
     states = reader.states(rows, mask)
     assert states.requires_grad
-    expected = padded_states(reader.read(sentences(), CPU), mask.shape[1])
+    expected = torch.from_numpy(
+        padded_rows(reader.read(sentences(), CPU), mask.shape[1], np.float32)
+    )
     torch.testing.assert_close(states.detach(), expected, rtol=0, atol=1e-5)
     assert not states.detach()[~mask].any()
 
 
-def rows_of(reader: LanguageReader, read: list[Sentence]) -> tuple[UnitRows, torch.Tensor]:
+def rows_of(
+    reader: LanguageReader, read: list[Sentence]
+) -> tuple[UnitRows[torch.Tensor], torch.Tensor]:
     """The sentences as a batch, and its mask."""
     width = max(map(len, read))
-    (rows,) = CorpusUnits([reader], read).batch(range(len(read)), width).rows
+    (rows,) = to_tensors(CorpusUnits([reader], read).batch(range(len(read)), width)).rows
     return rows, torch.arange(width) < torch.tensor([[len(each)] for each in read])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from small_runs import of_task
 
+from tagkit.models.base.tensors import to_tensors
 from tagkit.training.setup.setup import prepare
 
 CPU = torch.device("cpu")
@@ -16,7 +17,7 @@ def test_the_losses_of_tags_and_of_the_class_add_up_with_the_weight_of_the_class
 ) -> None:
     torch.manual_seed(1)
     run = prepare(of_task(tmp_path, "both", "head.class_loss=2.5"), CPU)
-    model, batch = run.model.eval(), run.encoded.batch(np.arange(7))
+    model, batch = run.model.eval(), to_tensors(run.encoded.batch(np.arange(7)))
     assert model.head is not None
     assert model.class_head is not None
     assert "tags" in batch.targets

@@ -22,6 +22,7 @@ from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import score_model
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import ModelContext
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.bundle.transfer import extend_vocabulary
 from tagkit.models.columns.columns import ColumnsTask, ColumnTagger
@@ -56,7 +57,7 @@ def names(config: Config) -> list[str]:
 
 
 def test_the_loss_is_the_sum_of_the_heads_losses(prepared: Prepared) -> None:
-    model, batch = prepared.model, prepared.encoded.batch(np.arange(5))
+    model, batch = prepared.model, to_tensors(prepared.encoded.batch(np.arange(5)))
     assert isinstance(model, ColumnTagger)
     with torch.no_grad():
         total, count = model.eval()(batch)
@@ -76,7 +77,7 @@ def test_the_loss_of_a_column_has_its_weight(prepared: Prepared, tmp_path: Path)
     other.load_state_dict(prepared.model.state_dict())
     assert isinstance(other, ColumnTagger)
     assert other.weights == (1.0, 0.25, 1.0, 2.0)
-    batch = prepared.encoded.batch(np.arange(5))
+    batch = to_tensors(prepared.encoded.batch(np.arange(5)))
     words = CachedWords(other.vectors(batch.words), (), torch.empty(0), ())
     with torch.no_grad():
         states, mask = other.eval().read(batch.tokens, words)[0], batch.tokens.mask
@@ -91,7 +92,7 @@ def test_the_loss_of_a_column_has_its_weight(prepared: Prepared, tmp_path: Path)
 
 def test_every_parameter_gets_a_gradient(prepared: Prepared) -> None:
     prepared.model.zero_grad()
-    total, _ = prepared.model(prepared.encoded.batch(np.arange(20)))
+    total, _ = prepared.model(to_tensors(prepared.encoded.batch(np.arange(20))))
     total.backward()
     for name, parameter in prepared.model.named_parameters():
         assert parameter.grad is not None, name

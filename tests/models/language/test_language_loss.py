@@ -15,6 +15,7 @@ from tagkit.config import load_config
 from tagkit.errors import ConfigError
 from tagkit.inference.predict.predictor import load
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import save_bundle
 from tagkit.models.language.language_loss import language_target, predicted_words
 from tagkit.nn.layers.encoder import LAYERS
@@ -35,7 +36,7 @@ def gradients(run: Prepared, indices: np.ndarray) -> tuple[Tensor, dict[str, Ten
     """Value and gradients of the training loss of some sentences."""
     model = run.model.train()
     model.zero_grad()
-    total, _ = model(run.encoded.batch(indices))
+    total, _ = model(to_tensors(run.encoded.batch(indices)))
     total.backward()
     return total.detach(), {
         name: one.grad.to_dense().clone()
@@ -74,7 +75,7 @@ def test_the_loss_that_is_reported_and_other_first_weights_are_those_without_it(
     # On dev it is not computed at all.
     ours.model.eval()
     ours.model.language_loss.forward = None  # type: ignore[union-attr, assignment, method-assign]
-    ours.model(ours.encoded.batch(some))
+    ours.model(to_tensors(ours.encoded.batch(some)))
 
 
 @pytest.mark.parametrize("task", mostly_slow(["tag", "classify"], always=1))
@@ -169,7 +170,7 @@ def test_a_saved_model_is_complete_without_its_layers(tmp_path: Path) -> None:
     for name, tensor in found.state_dict().items():
         assert torch.equal(tensor, expected[name])
     assert found.saved_weights == model.saved_weights < sum(p.numel() for p in model.parameters())
-    batch = run.encoded.batch(np.arange(5))
+    batch = to_tensors(run.encoded.batch(np.arange(5)))
     assert torch.equal(found.eval().states(batch), model.eval().states(batch))
 
 

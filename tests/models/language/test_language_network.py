@@ -12,6 +12,7 @@ from torch import Tensor
 from tagkit.config import load_config
 from tagkit.features.batching.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.text_scoring import unit_nats, unit_nats_by_line
@@ -67,7 +68,7 @@ def test_segments_have_the_loss_of_reading_each_stream_in_one_go(cell: str, segm
     total = targets = 0
     for step, indices in enumerate(steps_of(stream)):
         model.begin_step(step)
-        loss, count = TASK.loss(model, stream.batch(indices))
+        loss, count = TASK.loss(model, to_tensors(stream.batch(indices)))
         total, targets = total + loss.item(), targets + int(count)
     width = -(-(len(ids) - 1) // 3)
     expected = sum(
@@ -97,7 +98,7 @@ def test_lines_that_are_independent_begin_anew() -> None:
     for begin, end in pairwise(borders):
         expected += sum(by_hand(model, ids[begin : end + 1]))
     lines = lines_of(ids)
-    loss, _ = TASK.loss(model, lines.batch(np.arange(len(lines))))
+    loss, _ = TASK.loss(model, to_tensors(lines.batch(np.arange(len(lines)))))
     assert loss.item() == pytest.approx(expected, rel=1e-10)
     found = sum(part.sum().item() for part in unit_nats_by_line(model, ids))
     assert found == pytest.approx(expected, rel=1e-10)
@@ -109,12 +110,12 @@ def test_a_step_that_is_tried_again_in_pieces_goes_on_from_the_same_states() -> 
     stream = streams_of(ids, 3, 4)
     first, second, *_ = steps_of(stream)
     model.begin_step(0)
-    TASK.loss(model, stream.batch(first))
+    TASK.loss(model, to_tensors(stream.batch(first)))
     model.begin_step(1)
-    whole, _ = TASK.loss(model, stream.batch(second))
+    whole, _ = TASK.loss(model, to_tensors(stream.batch(second)))
     carried = model.carried
     model.begin_step(1)
-    parts = [TASK.loss(model, stream.batch(second[rows]))[0] for rows in ([0], [1, 2])]
+    parts = [TASK.loss(model, to_tensors(stream.batch(second[rows])))[0] for rows in ([0], [1, 2])]
     assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-12)
     torch.testing.assert_close(model.carried, carried)
 
@@ -125,13 +126,13 @@ def test_states_that_are_not_finite_are_not_carried_on() -> None:
     stream = streams_of(ids, 3, 4)
     first, second, *_ = steps_of(stream)
     model.begin_step(0)
-    TASK.loss(model, stream.batch(first))
+    TASK.loss(model, to_tensors(stream.batch(first)))
     model.begin_step(1)
     before = model.carried
     weight = model.embed.words.trained.weight
     kept = weight.clone()
     weight[2:] = math.nan
-    TASK.loss(model, stream.batch(second))
+    TASK.loss(model, to_tensors(stream.batch(second)))
     weight.copy_(kept)
     model.begin_step(2)
     torch.testing.assert_close(model.carried, before)
@@ -143,7 +144,7 @@ def test_a_run_that_stops_after_such_a_step_goes_on_as_if_it_had_not() -> None:
     stream = streams_of(ids, 3, 4)
     first, *_ = steps_of(stream)
     model.begin_step(0)
-    TASK.loss(model, stream.batch(first))
+    TASK.loss(model, to_tensors(stream.batch(first)))
     model.begin_step(1)
     before = model.carried
     model.carried = tuple(mapped(state, lambda one: one * math.nan) for state in before)
@@ -163,9 +164,9 @@ def test_gradients_reach_every_parameter_and_stop_at_the_border_of_a_segment() -
     stream = streams_of(ids, 3, 4)
     first, second, *_ = steps_of(stream)
     model.begin_step(0)
-    TASK.loss(model, stream.batch(first))
+    TASK.loss(model, to_tensors(stream.batch(first)))
     model.begin_step(1)
-    batch = stream.batch(second)
+    batch = to_tensors(stream.batch(second))
     TASK.loss(model, batch)[0].backward()
     assert all(one.grad is not None and one.grad.abs().sum() > 0 for one in model.parameters())
     assert not any(memory.requires_grad for state in model.carried for memory in state)
@@ -204,7 +205,7 @@ def line_log_probs(model: LanguageModel, lines: list[tuple[int, ...]]) -> Tensor
     found = [0.0] * len(lines)
     ids = lines_of(np.array(text, np.int32))
     for number in range(len(lines)):
-        batch = ids.batch([number])
+        batch = to_tensors(ids.batch([number]))
         states, _ = model.read_on(batch.words.word_ids[batch.tokens.rows] - UNKNOWN_ID, None)
         found[number] = float(model.log_prob_of(states[0], batch.target("units")[0]).sum())
     return torch.tensor(found, dtype=torch.float64)
@@ -234,7 +235,7 @@ def test_the_probabilities_of_all_lines_sum_to_1(options: list[str]) -> None:
     borders = np.flatnonzero(ids == 2)
     own = [tuple((ids[a + 1 : b] - UNKNOWN_ID).tolist()) for a, b in pairwise(borders)]
     expected = -float(line_log_probs(model, own).sum())
-    loss, count = TASK.loss(model, lines_of(ids).batch(np.arange(len(own))))
+    loss, count = TASK.loss(model, to_tensors(lines_of(ids).batch(np.arange(len(own)))))
     assert loss.item() == pytest.approx(expected, rel=1e-12)
     assert int(count) == len(ids) - 1
     found = sum(part.sum().item() for part in unit_nats_by_line(model, ids))

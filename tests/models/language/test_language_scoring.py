@@ -14,6 +14,7 @@ from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import ConfigError, DataError
 from tagkit.models.base.task_records import ModelContext
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.language import text_scoring
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel
@@ -83,7 +84,7 @@ def test_loss_and_scores_are_those_of_a_loop_over_the_units_that_count(
         context = contexts[on]
         split = split_of(context, tmp_path / "pairs.tsv", lines)
         stream = TASK.encode(context.config, split.sentences, context.vocabulary, None)
-        loss, count = TASK.loss(context.model, stream.batch(np.arange(len(PAIRS))))
+        loss, count = TASK.loss(context.model, to_tensors(stream.batch(np.arange(len(PAIRS)))))
         assert loss.item() == pytest.approx(sum(expected))
         assert int(count) == stream.target_count == len(expected)
         found = language_report(context, split).to_dict()

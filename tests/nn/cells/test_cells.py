@@ -58,17 +58,6 @@ def test_the_configuration_allows_the_cells_of_the_table() -> None:
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*FUSED, "none"}
 
 
-def test_the_names_that_users_read_are_these() -> None:
-    assert {key: row.name for key, row in CELLS.items()} == {
-        "lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN", "lstm-peephole": "peephole LSTM",
-        "gru-reset-before": "reset-before GRU", "leaky": "leaky RNN", "skip": "skip RNN",
-        "clockwork": "clockwork RNN", "output-feedback": "output-feedback RNN",
-        "echo-state": "echo-state network", "sru": "SRU",
-        "deep-transition": "deep-transition RNN",
-        "recurrent-highway": "recurrent highway network",
-    }  # fmt: skip
-
-
 @each_case
 @torch.no_grad()
 def test_states_are_those_of_the_equations(case: str) -> None:

@@ -24,12 +24,6 @@ def test_the_configuration_allows_the_heads_of_the_table() -> None:
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
 
 
-def test_the_names_that_users_read_are_these() -> None:
-    names = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams",
-             "feedback": "tag feedback"}  # fmt: skip
-    assert {kind: HEADS[kind].name for kind in names} == names
-
-
 @pytest.mark.parametrize("kind", HEADS)
 @torch.no_grad()
 def test_decoding_finds_the_best_of_all_paths(states: Tensor, kind: str) -> None:

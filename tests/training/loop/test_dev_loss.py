@@ -16,6 +16,7 @@ from tagkit.features import Ids
 from tagkit.features.batching.encoding import Encoded, encode
 from tagkit.features.batching.targets import tag_target
 from tagkit.inference.score.score import DevScores
+from tagkit.models.base.tensors import to_tensors
 from tagkit.models.tagging.tagger import Tagger
 from tagkit.text.schemes import convert
 from tagkit.training.loop.dev_loss import NO_LOSS, DevLoss
@@ -39,7 +40,7 @@ def by_hand(prepared: Prepared, known: set[str]) -> float:
             continue
         one = [type(sentence)(sentence.words, tags)]
         targets = {"tags": tag_target(one, prepared.vocabulary)}
-        batch = encode(one, prepared.vocabulary, targets, chars=True).batch([0])
+        batch = to_tensors(encode(one, prepared.vocabulary, targets, chars=True).batch([0]))
         with torch.no_grad():
             emissions = model.head.emissions(model.states(batch))
             total -= float(crf(emissions, batch.target("tags"), batch.tokens.mask))
@@ -92,7 +93,7 @@ def test_of_other_tasks_it_is_their_loss_of_all_dev_in_one_batch(tmp_path: Path,
     whole = encode(sentences, prepared.vocabulary, targets, chars=True)
     prepared.model.eval()
     with torch.no_grad():
-        total, count = prepared.model(whole.batch(range(len(whole))))
+        total, count = prepared.model(to_tensors(whole.batch(range(len(whole)))))
     assert DevLoss(prepared).compute() == pytest.approx(float(total / count), rel=1e-5)
 
 

@@ -15,6 +15,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.training.loop.micro_batches import MicroBatches
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of
@@ -91,7 +92,7 @@ def test_words_that_occur_once_are_read_as_unknown_with_the_probability_of_the_o
 ) -> None:
     run = prepare(settings(tmp_path, f"embeddings.singleton_dropout={probability}"), CPU)
     everything = np.arange(len(run.encoded))
-    batch = run.encoded.batch(everything)
+    batch = to_tensors(run.encoded.batch(everything))
     once = run.singletons[batch.words.word_ids]
     assert int(once.sum()) == 20
     read = MicroBatches(run, ALONE, print).load(everything).words.word_ids

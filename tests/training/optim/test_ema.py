@@ -10,6 +10,7 @@ from marks import mostly_slow
 from steps import take_step
 
 from tagkit.models.base.model import Model
+from tagkit.models.base.tensors import to_tensors
 from tagkit.training.optim.ema import TriggeredAverage, WeightAverage, decay_at, swapped
 from tagkit.training.optim.optimizer import ModelOptimizer
 from tagkit.training.setup.setup import prepare
@@ -53,7 +54,7 @@ def test_the_mean_of_the_weights_is_its_formula_from_the_first_step_on(
     assert (optimizer.rows is not None) == rows
     expected = {name: p.detach().clone() for name, p in run.model.named_parameters()}
     for step in range(1, 16):
-        batch = run.encoded.batch(np.arange(step, step + 6))
+        batch = to_tensors(run.encoded.batch(np.arange(step, step + 6)))
         optimizer.before_forward(batch)
         run.model(batch)[0].backward()
         assert take_step(optimizer, 0.003, 1.0)
@@ -152,7 +153,7 @@ def test_the_triggered_mean_of_a_model_is_restored_with_its_steps(
             kept = {name: one.clone() for name, one in optimizer.tensors().items()}
             optimizer = ModelOptimizer(run.model, run.config.train, 1)
             optimizer.restore(kept)
-        batch = run.encoded.batch(np.arange(step, step + 6))
+        batch = to_tensors(run.encoded.batch(np.arange(step, step + 6)))
         optimizer.before_forward(batch)
         run.model(batch)[0].backward()
         assert take_step(optimizer, 0.003, 1.0)

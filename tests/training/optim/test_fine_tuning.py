@@ -12,6 +12,7 @@ from steps import take_step
 
 from tagkit.config import TrainConfig
 from tagkit.errors import ConfigError, Interrupted
+from tagkit.models.base.tensors import to_tensors
 from tagkit.training.loop import run as run_module
 from tagkit.training.optim.fine_tuning import FineTuning
 from tagkit.training.optim.optimizer import ModelOptimizer
@@ -101,7 +102,7 @@ def moved(run: Prepared, epoch: int, steps: int, *, fill: bool = False) -> dict[
     optimizer.begin_epoch(epoch)
     before = {name: each.detach().clone() for name, each in run.model.named_parameters()}
     for step in range(steps):
-        batch = run.encoded.batch(np.arange(6 * step, 6 * step + 6))
+        batch = to_tensors(run.encoded.batch(np.arange(6 * step, 6 * step + 6)))
         optimizer.before_forward(batch)
         run.model(batch)[0].backward()
         if fill:  # as several processes do
@@ -156,7 +157,7 @@ def test_the_momentum_of_a_layer_begins_when_it_is_unfrozen(tmp_path: Path, base
     reference = torch.optim.SGD(theirs, lr=0.01, momentum=0.9, foreach=False)
     for step in range(8):  # two of each epoch
         optimizer.begin_epoch(1 + step // 2)
-        run.model(run.encoded.batch(np.arange(6 * step, 6 * step + 6)))[0].backward()
+        run.model(to_tensors(run.encoded.batch(np.arange(6 * step, 6 * step + 6))))[0].backward()
         optimizer.clip_gradients(1.0)
         for one, other in zip(ours, theirs, strict=True):
             other.grad = None if one.grad is None else one.grad.clone()
@@ -174,7 +175,7 @@ def test_frozen_layers_drop_what_they_would_drop_otherwise(tmp_path: Path, base:
         run = prepared(tmp_path, base, "train.unfreeze=1")
         ModelOptimizer(run.model, run.config.train, 1).begin_epoch(epoch)
         torch.manual_seed(7)
-        batch = run.encoded.batch(np.arange(9))
+        batch = to_tensors(run.encoded.batch(np.arange(9)))
         losses.append([float(run.model(batch)[0].detach()) for _ in range(2)])
     assert losses[0] == losses[1]
     assert losses[0][0] != losses[0][1]

@@ -14,6 +14,7 @@ from steps import take_step
 
 from tagkit.config import TrainConfig
 from tagkit.models.base.device import choose_device
+from tagkit.models.base.tensors import to_tensors
 from tagkit.training.optim import optimizer as module
 from tagkit.training.optim.optimizer import ModelOptimizer, make_optimizer
 from tagkit.training.setup.setup import Prepared, prepare
@@ -28,7 +29,7 @@ def ten_steps(run: Prepared) -> ModelOptimizer:
     optimizer = ModelOptimizer(run.model, run.config.train, 1)
     torch.manual_seed(4)
     for step in range(10):
-        batch = run.encoded.batch(np.arange(3 * step, 3 * step + 6) % len(run.encoded))
+        batch = to_tensors(run.encoded.batch(np.arange(3 * step, 3 * step + 6) % len(run.encoded)))
         optimizer.before_forward(batch)
         run.model(batch)[0].backward()
         assert take_step(optimizer, 0.01, 1.0)
@@ -63,7 +64,7 @@ def test_a_norm_over_the_limit_is_clipped_over_all_gradients_together(tmp_path: 
     run = prepared(tmp_path, "train.optimizer=sgd", "train.momentum=0", "train.max_grad_norm=0.25")
     before = [p.detach().clone() for p in run.model.parameters()]
     optimizer = ModelOptimizer(run.model, run.config.train, 1)
-    run.model(run.encoded.batch(np.arange(6)))[0].backward()
+    run.model(to_tensors(run.encoded.batch(np.arange(6))))[0].backward()
     take_step(optimizer, 1.0, 1.0)
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
@@ -109,7 +110,7 @@ def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
         run.model.eval()
         optimizer = with_scaler(run) if scaled else ModelOptimizer(run.model, run.config.train, 1)
         for overflows in [True, False] if scaled else [False]:
-            loss = run.model(run.encoded.batch(np.arange(6)))[0]
+            loss = run.model(to_tensors(run.encoded.batch(np.arange(6))))[0]
             optimizer.scaler.scale(loss).backward()
             if overflows:
                 optimizer.dense_gradients()[-1].view(-1)[0] = torch.inf
@@ -197,7 +198,7 @@ def test_weight_decay_and_momentum_are_those_of_torch(
         else torch.optim.AdamW([twin], lr=1, weight_decay=decay)
     )
     for lr in (0.1, 0.05, 0.2):
-        batch = run.encoded.batch(np.arange(6))
+        batch = to_tensors(run.encoded.batch(np.arange(6)))
         optimizer.before_forward(batch)
         run.model(batch)[0].backward()
         assert weight.grad is not None

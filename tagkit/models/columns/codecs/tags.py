@@ -20,13 +20,13 @@ from tagkit.evaluation.scores.metrics import added_tag_metrics
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.base.agreement import check_tags
+from tagkit.models.base.description import HEAD_NAMES
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
 from tagkit.models.tagging.constraints import continuations
 from tagkit.models.tagging.tag_decoding import alternatives, spelled, with_probabilities
 from tagkit.models.tagging.tag_head import head_of_tags, set_head_constants
-from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, TagColumn
 from tagkit.text.schemes import OUTSIDE, SCHEMES, convert, has_spans, split_tag
@@ -49,7 +49,7 @@ class TagCodec(Codec):
 
     def head_name(self, config: Config) -> str:
         """That of `head.kind`."""
-        return HEADS[config.head.kind].name
+        return HEAD_NAMES[config.head.kind]
 
     def labels(self, learnt: str, text: ColumnText) -> Mapping[str, tuple[str, ...]]:
         """The tags in the training scheme, the most frequent first."""

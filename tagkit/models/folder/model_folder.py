@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tagkit.errors import BundleError
-from tagkit.models.base.seed_folders import SEED_RUN
+from tagkit.models.folder.seed_folders import SEED_RUN
 from tagkit.storage import (
     BEST,
     CURVE,

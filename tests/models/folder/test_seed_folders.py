@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tagkit.errors import BundleError
-from tagkit.models.base.seed_folders import SUMMARY, seed_models
+from tagkit.models.folder.seed_folders import SUMMARY, seed_models
 
 
 def test_a_run_of_several_seeds_has_a_model_for_each_and_any_other_folder_is_itself(

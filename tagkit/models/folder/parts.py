@@ -1,0 +1,252 @@
+"""What a model's folder holds beside the weights: metadata, configuration, vocabulary. No torch.
+
+How they are written, and what each file holds: `bundle/bundle.py`.
+"""
+
+import json
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tagkit import __version__
+from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml
+from tagkit.errors import BundleError, ConfigError
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.calibration import KEY, ModelCalibration
+from tagkit.models.folder.model_folder import CONFIG, VOCABULARY
+from tagkit.storage import BEST, LAST, METADATA, WEIGHTS, digest_of_bytes, whole_folder, write_whole
+from tagkit.text.json_text import from_json, require_plain, to_json
+from tagkit.wording import quoted, reason
+
+# 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
+FORMAT_VERSION = 2
+# Limits checked before a part is read; the parts of real models are a hundredth of them.
+_READINGS = 3  # of a model that is replaced while it is read
+MAX_METADATA_BYTES = 16 * 2**20
+MAX_VOCABULARY_BYTES = 512 * 2**20
+# Entries of a vocabulary that need no row of weights: characters, in a model that reads none.
+MAX_ENTRIES_WITHOUT_ROWS = 2_000_000
+_DIGEST = re.compile(r"[0-9a-f]{64}")  # SHA-256 in lower case, as hashlib writes it
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """What a model's folder holds beside the weights.
+
+    Attributes:
+        vocabulary: of the model.
+        config: the resolved configuration that it was trained with.
+        metadata: the contents of `metadata.json`.
+    """
+
+    vocabulary: Vocabulary
+    config: Config
+    metadata: dict[str, Any]
+
+
+def read_parts(folder: Path) -> ModelParts:
+    """The parts in the folder of the model itself, each checked by itself and by its digest.
+
+    Raises:
+        BundleError: a part is missing, cut short, altered or too new.
+    """
+    # From the smallest part to the largest: a mistake is found before the weights are read.
+    metadata = read_metadata(folder)
+    digests = _digests(folder, metadata)
+    content = _read_verified(folder / CONFIG, MAX_CONFIG_BYTES, digests[CONFIG])
+    try:
+        table = parse_toml(content)
+        config = parse_saved(table, str(folder / CONFIG))
+    except ValueError as error:
+        raise BundleError(f"{folder / CONFIG}: {error}") from None
+    except ConfigError as error:
+        raise BundleError(*error.lines) from None
+    return ModelParts(_read_vocabulary(folder, digests[VOCABULARY]), config, metadata)
+
+
+def read_whole(path: Path, read: Callable[[Path], Found]) -> Found:
+    """What `read` finds in the folder of a model, also where the model is replaced meanwhile."""
+    # Such a model is not damaged: some parts were those of the old one.
+    for _ in range(_READINGS - 1):
+        before = _state_of(path)
+        try:
+            return read(path)
+        except BundleError:
+            if _state_of(path) == before:
+                raise
+    return read(path)
+
+
+def _state_of(path: Path) -> list[tuple[int, int] | None]:
+    """What changes where the models of a folder are replaced."""
+    found: list[tuple[int, int] | None] = []
+    for place in (path, path / BEST, path / LAST):
+        for name in (METADATA, WEIGHTS):
+            try:
+                facts = os.stat(place / name)
+            except (OSError, ValueError):  # a name that no system takes
+                found.append(None)
+            else:
+                found.append((facts.st_ino, facts.st_mtime_ns))
+    return found
+
+
+def metadata_bytes(metadata: Mapping[str, Any]) -> bytes:
+    """The contents of `metadata.json`, as every model has them."""
+    return (to_json(metadata, indent=2) + "\n").encode()
+
+
+def copy_bundle(source: Path, folder: Path) -> None:
+    """Replace the model in `folder` by a copy of the one in `source`, its four files alone.
+
+    Of several runs (seeds, trials of a search) the best one's model is copied in this way.
+
+    Raises:
+        OSError: it cannot be copied.
+    """
+    with whole_folder(folder) as temporary:
+        for name in (WEIGHTS, CONFIG, VOCABULARY, METADATA):
+            shutil.copyfile(source / name, temporary / name)
+
+
+def store_calibration(folder: Path, calibration: ModelCalibration | None) -> None:
+    """Replace the calibration of the model in a folder; None removes it.
+
+    The metadata are written beside and renamed. All else in them, and the other files, stay.
+
+    Args:
+        folder: of the model itself, as `model_folder.find_bundle` gives it.
+        calibration: of its heads.
+
+    Raises:
+        BundleError: the metadata cannot be read or written.
+    """
+    metadata = read_metadata(folder)
+    metadata.pop(KEY, None)
+    if calibration is not None:
+        metadata[KEY] = calibration.to_dict()
+    try:
+        write_whole(folder / METADATA, metadata_bytes(metadata))
+    except OSError as error:
+        raise BundleError(f"{folder}: cannot be written: {reason(error)}") from None
+
+
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """The contents of `metadata.json`.
+
+    Raises:
+        BundleError: it cannot be read, or is of a newer format.
+    """
+    # The metadata has no digest of its own, so it is bounded and checked before it is used.
+    path = folder / METADATA
+    content = _read(path, MAX_METADATA_BYTES)
+    try:
+        metadata = from_json(content)
+        require_plain(metadata)
+    except ValueError as error:
+        raise BundleError(f"{path}: damaged: {error}") from None
+    if not isinstance(metadata, dict) or "format_version" not in metadata:
+        raise BundleError(f"{path}: damaged: expected JSON with a format_version")
+    version = metadata["format_version"]
+    # Not isinstance: True is an int too.
+    if type(version) is not int or version < 1:
+        raise BundleError(
+            f"{path}: damaged: expected a format_version of 1 or more, found "
+            f"{quoted(json.dumps(version))[1:-1]}"
+        )
+    if version > FORMAT_VERSION:
+        made_by = metadata.get("tagkit")
+        made_by = quoted(made_by)[1:-1] if isinstance(made_by, str) else "a later version"
+        raise BundleError(
+            f"{folder}: made by tagkit {made_by} (format {version}); this is tagkit {__version__} "
+            f"(reads up to {FORMAT_VERSION}). Upgrade tagkit to load it"
+        )
+    return metadata
+
+
+def _digests(folder: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The digest of each part, as saved in the metadata."""
+    found = metadata.get("sha256")
+    digests: dict[str, str] = {}
+    for name in (WEIGHTS, CONFIG, VOCABULARY):
+        digest = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+            raise BundleError(
+                f"{folder / METADATA}: damaged: expected the SHA-256 of {name} in 64 hexadecimal "
+                f"digits, found {quoted(json.dumps(digest))[1:-1]}"
+            )
+        digests[name] = digest
+    return digests
+
+
+@contextmanager
+def open_part(path: Path) -> Iterator[tuple[BufferedReader, int]]:
+    """An open part of a model, and its size in bytes.
+
+    Raises:
+        BundleError: it is missing, not a regular file, or cannot be read.
+    """
+    try:
+        # Before it is opened: opening a named pipe waits until somebody writes into it.
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
+            raise BundleError(f"{path}: expected a file, found {kind}")
+        with path.open("rb") as file:
+            yield file, status.st_size
+    except FileNotFoundError:
+        raise BundleError(f"{path}: missing; this is not a whole model") from None
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read: {reason(error)}") from None
+
+
+def _read(path: Path, limit: int) -> bytes:
+    """The bytes of a part of a model, at most `limit`."""
+    with open_part(path) as (file, size):
+        # One byte more than allowed shows a file that has grown since its size was taken.
+        content = file.read(limit + 1) if size <= limit else b""
+    if size > limit or len(content) > limit:
+        raise BundleError(f"{path}: expected at most {limit:,} bytes, found {size:,}")
+    return content
+
+
+def _read_verified(path: Path, limit: int, digest: str) -> bytes:
+    """The bytes of a part of a model, whose SHA-256 is that of the metadata."""
+    content = _read(path, limit)
+    require_digest(path, digest_of_bytes(content), digest)
+    return content
+
+
+def require_digest(path: Path, found: str, expected: str) -> None:
+    """Raise unless the SHA-256 of a part is that of the metadata."""
+    if found != expected:
+        raise BundleError(
+            f"{path}: cut short or altered: expected sha256 {expected[:16]}..., found "
+            f"{found[:16]}...; copy or train the model again"
+        )
+
+
+def _read_vocabulary(folder: Path, digest: str) -> Vocabulary:
+    path = folder / VOCABULARY
+    content = _read_verified(path, MAX_VOCABULARY_BYTES, digest)
+    # A parsed entry needs many times its bytes in memory, so the number of entries is bounded
+    # before parsing: each has a row of weights, of four bytes or more. Commas and brackets inside
+    # strings count too; the limit has room for them.
+    entries = content.count(b",") + content.count(b"[")
+    with open_part(folder / WEIGHTS) as (_, size):
+        if entries > MAX_ENTRIES_WITHOUT_ROWS + size:
+            raise BundleError(f"{path}: holds more entries ({entries:,}) than {WEIGHTS} has rows")
+    try:
+        return Vocabulary.from_dict(from_json(content))
+    except KeyError as error:
+        raise BundleError(f"{path}: lacks {error}") from None
+    except (ValueError, TypeError) as error:
+        raise BundleError(f"{path}: {error}") from None
