@@ -13,7 +13,7 @@ from tagkit.training.folder.seed_scores import SeedScores, write_summary
 TRAINING = Path(run_contents.__file__).parent
 PACKAGE = TRAINING.parents[1]
 ELSEWHERE = {
-    "seed_folders": PACKAGE / "models" / "base",
+    "seed_folders": PACKAGE / "models" / "folder",
     "run_names": PACKAGE / "storage",
 }
 
