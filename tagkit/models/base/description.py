@@ -7,8 +7,8 @@ from tagkit.config import Config
 from tagkit.evaluation.scores.metrics import Kind, added_metrics, headline_column, history_key
 from tagkit.wording import joined
 
-# What people read of each row of `LAYERS` and of `HEADS`. Not in these rows: `tagkit info` must not
-# wait for torch.
+# What people read of a row of `LAYERS` or of `HEADS` whose name alone does not say it. Not in these
+# rows: a model is described without torch.
 LAYER_NAMES = {
     "lstm": "LSTM",
     "gru": "GRU",
@@ -23,12 +23,10 @@ LAYER_NAMES = {
     "sru": "SRU",
     "deep-transition": "deep-transition RNN",
     "recurrent-highway": "recurrent highway network",
-    "transformer": "transformer",
 }
 ONE_WAY = {"transformer": "causal transformer"}  # where it has a name of its own
 HEAD_NAMES = {
     "crf": "CRF",
-    "softmax": "softmax",
     "viterbi": "softmax + tag bigrams",
     "feedback": "tag feedback",
 }
@@ -66,7 +64,7 @@ class Description:
 def encoder_name(config: Config) -> str:
     """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
-    name, both = LAYER_NAMES[encoder.cell], ""
+    name, both = LAYER_NAMES.get(encoder.cell, encoder.cell), ""
     if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "
     else:
@@ -83,7 +81,7 @@ def tag_heads(config: Config) -> tuple[str, ...]:
     """What gives the tags of a text, such as "CRF"."""
     head, beside = config.head, config.head.feature_crf
     linear = ("CRF of word features",) if isinstance(beside, int) and beside else ()
-    return (HEAD_NAMES[head.kind], *linear)
+    return (HEAD_NAMES.get(head.kind, head.kind), *linear)
 
 
 def class_heads(config: Config) -> tuple[str, ...]:
