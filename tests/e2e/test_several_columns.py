@@ -47,7 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (None, None),
         ("UPOS", "UPOS"),
         ("-1", -1),
         ("UPOS,FEATS", ("UPOS", "FEATS")),
@@ -56,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("UPOS,,FEATS", ("UPOS", "", "FEATS")),
     ],
 )
-def test_commas_make_a_list_of_columns(text: str | None, expected: object) -> None:
+def test_commas_make_a_list_of_columns(text: str, expected: object) -> None:
     assert tag_columns(text) == expected
 
 
