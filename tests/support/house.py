@@ -102,11 +102,11 @@ class House:
         return {name: modules for name, modules in sorted(homes.items()) if len(modules) > 1}
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-        """Each function with its module."""
+        """Each function by its module and line: methods of several classes share a name."""
         for name, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield f"{name}.{node.name}", node
+                    yield f"{name}:{node.lineno} {node.name}", node
 
     def long_functions(self) -> dict[str, int]:
         """Functions over `FUNCTION_LINES`."""
