@@ -79,9 +79,14 @@ def encoder_name(config: Config) -> str:
 
 def tag_heads(config: Config) -> tuple[str, ...]:
     """What gives the tags of a text, such as "CRF"."""
-    head, beside = config.head, config.head.feature_crf
+    beside = config.head.feature_crf
     linear = ("CRF of word features",) if isinstance(beside, int) and beside else ()
-    return (HEAD_NAMES.get(head.kind, head.kind), *linear)
+    return (head_name(config), *linear)
+
+
+def head_name(config: Config) -> str:
+    """What gives the tags of one column, such as "CRF"."""
+    return HEAD_NAMES.get(config.head.kind, config.head.kind)
 
 
 def class_heads(config: Config) -> tuple[str, ...]:

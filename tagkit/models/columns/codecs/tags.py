@@ -20,7 +20,7 @@ from tagkit.evaluation.scores.metrics import added_tag_metrics
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.base.agreement import check_tags
-from tagkit.models.base.description import HEAD_NAMES
+from tagkit.models.base.description import head_name
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
@@ -49,7 +49,7 @@ class TagCodec(Codec):
 
     def head_name(self, config: Config) -> str:
         """That of `head.kind`."""
-        return HEAD_NAMES[config.head.kind]
+        return head_name(config)
 
     def labels(self, learnt: str, text: ColumnText) -> Mapping[str, tuple[str, ...]]:
         """The tags in the training scheme, the most frequent first."""
