@@ -173,8 +173,7 @@ def test_words_become_tags_and_spans(predictor: Predictor) -> None:
 
 
 def test_predictions_become_lines_again(predictor: Predictor, config: Config) -> None:
-    options = AnswerOptions("columns", False, 0, None, 32, None)
-    annotator = Annotator(predictor, options)
+    annotator = Annotator(predictor, AnswerOptions("columns"))
     reading = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
     worker, path = SerialWorker(annotator), config.data.train_file
     windows = annotate_file(worker, predictor.config, annotator.style, path, reading)

@@ -20,12 +20,15 @@ from tagkit.corpus.splits.splits import Corpus
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.answers.classes import ClassAnswers
+from tagkit.models.answers.kind import AnswerKind
+from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.building import build_embedding, build_encoder
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
+from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
 
@@ -94,7 +97,6 @@ class CapitalsTask(Task):
     """The number of capitalised words of each sentence."""
 
     needs = LabelKinds(tags=False, classes=False)
-    gives = LabelKinds(tags=False, classes=True)
     is_whole = True
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -126,6 +128,9 @@ class CapitalsTask(Task):
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
     ) -> None:
         pass
+
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        return ClassAnswers((), several=False)
 
     def decode(
         self,

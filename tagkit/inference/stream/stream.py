@@ -20,8 +20,8 @@ from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.stream.chunks import Blocks, Chunk, Line, Lines, Output, Records
-from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
 from tagkit.limits import WINDOW_WORDS
+from tagkit.models.answers.kind import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
 from tagkit.wording import Message, Setting
@@ -88,7 +88,7 @@ def annotate_file(
         FormatError: a line of it cannot be read.
     """
     source = Source(path, options.encoding, config.data.max_line_chars)
-    found = find_format(source, options.input_format, raw=True, texts=not style.gives.tags)
+    found = find_format(source, options.input_format, raw=True, texts=not style.answers.by_token)
     format = found.format
     columns = dict(options.columns)
     refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
@@ -98,10 +98,10 @@ def annotate_file(
     if found.note and (source.is_folder() or source.beginning(waiting=False)):
         options.note(found.note)
     if style.format == AUTO:
-        written = CONLLU if format.name == CONLLU and style.gives.tags else COLUMNS
+        written = CONLLU if format.name == CONLLU and style.answers.by_token else COLUMNS
         if odd := other_ending(style, options.output, written):
             options.note(odd)
-    if style.format == COLUMNS and format.name == CONLLU and style.gives.tags:
+    if style.format == COLUMNS and format.name == CONLLU and style.answers.by_token:
         # Ranges and empty nodes are among its lines, which a column file would take for words.
         said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
         setting = Setting("output_format", CONLLU)
@@ -109,7 +109,7 @@ def annotate_file(
     chunks: Iterator[Chunk]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
-        keep_blank = not style.gives.tags and style.format in (COLUMNS, AUTO)
+        keep_blank = not style.answers.by_token and style.format in (COLUMNS, AUTO)
         chunks = _text(source, keep_blank=keep_blank)
     elif format.is_grid:
         chunks = _columns(source, config, options, format)
@@ -147,7 +147,7 @@ def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[s
     """
     # A sentence ends with a blank line, which the last one of a file may lack: without it, it would
     # be one with the first sentence of the next file.
-    apart = 2 if style.gives.tags and style.format not in (JSONL, SHOW) else 1
+    apart = 2 if style.answers.by_token and style.format not in (JSONL, SHOW) else 1
     end = "\n" * apart
     for outputs in inputs:
         is_first = True

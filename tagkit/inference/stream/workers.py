@@ -27,9 +27,8 @@ from typing import Any, Generic, Literal, Self, TypeVar
 
 from tagkit.errors import DataError, DeviceError, TagkitError
 from tagkit.inference.predict.predictor import load
-from tagkit.inference.stream.annotate import AnswerOptions
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Output
-from tagkit.inference.stream.continuation import ChunkAnnotator, annotator_of
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.wording import Message, Setting
@@ -296,7 +295,7 @@ def _end_with_parent() -> None:
 class SerialWorker:
     """Annotates each chunk in this process, as soon as it is submitted."""
 
-    def __init__(self, annotator: ChunkAnnotator) -> None:
+    def __init__(self, annotator: Annotator) -> None:
         """`annotator` holds the model."""
         self._annotator = annotator
 
@@ -463,4 +462,4 @@ def _build_annotator(config: WorkerConfig) -> Callable[[Chunk], Output]:
     """The function that a worker process calls; runs in that process."""
     set_threads(config.threads)
     predictor = load(config.model, config.device, config.precision)
-    return annotator_of(predictor, config.options).annotate
+    return Annotator(predictor, config.options).annotate

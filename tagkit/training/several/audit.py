@@ -26,7 +26,7 @@ from tagkit.evaluation.analysis.label_errors import (
     rank_doubts,
 )
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.device import thread_count
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import given_threads
@@ -237,13 +237,12 @@ class _Contradictions:
         """Predict the sentences of a fold, and keep what contradicts gold."""
         sentences = [self.split.sentences[index] for index in fold.held_out]
         # Nothing is cut into windows: what a model says of gold is of whole sentences too.
-        longest = MAX_LENGTH if predictor.task.is_whole else max(map(len, sentences))
-        predictions = predictor.annotate(
-            sentences, batch_size=BATCH_SIZE, confidence=False, max_length=longest
-        )
-        if predictor.task.gives.tags:
+        held_out = replace(self.split, sentences=sentences)
+        longest = max(map(len, sentences))
+        predictions = predictor.predictions_of(held_out, batch_size=BATCH_SIZE, max_length=longest)
+        if predictor.task.needs.tags:
             self._add_tags(fold, predictor, sentences, predictions)
-        if predictor.task.gives.classes:
+        if predictor.task.needs.classes:
             self._add_classes(fold, predictor, sentences, predictions)
         self.predicted.update(zip(fold.held_out, predictions, strict=True))
         if len(self.predicted) == len(self.split.sentences):  # the last fold of a repeat

@@ -13,8 +13,8 @@ from typing import Any
 from tagkit.config import Config, as_config, refuse_without_effect
 from tagkit.config.search_space import Space, parse_spaces
 from tagkit.errors import ConfigError
-from tagkit.inference.predict.value_checks import check_count
 from tagkit.training.folder.trials import Tuned, TuneListener
+from tagkit.value_checks import check_count
 from tagkit.wording import Setting, clipped
 
 

@@ -26,9 +26,9 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
 from tagkit.features.batching.batch import Tokens
 from tagkit.inference.predict import sentence_batches as module
-from tagkit.inference.predict.inputs import Text
 from tagkit.inference.predict.predictor import Predictor, alternatives_of_text
 from tagkit.inference.score.calibrate import remove_calibration
+from tagkit.models.answers.texts import Text
 from tagkit.models.base.model import Model
 from tagkit.nn.cells.lstm import LSTMNetwork
 from tagkit.nn.recurrence.cell import Network

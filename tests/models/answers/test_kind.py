@@ -3,14 +3,15 @@
 from typing import Any
 
 import pytest
-from kinds import BOTH, CLASSES, TAGS
+from kinds import BOTH, CLASSES, TAGS, answers_of
 
-from tagkit.config import Column, DataConfig
 from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.errors import DataError
-from tagkit.inference.write.style import conllu_columns, formats_for, origin_of, require_format
+from tagkit.features.column_labels import ColumnLabels
+from tagkit.models.answers.kind import Style, origin_of
 from tagkit.text.records import Document, Sentence
 
+COLUMNS = tuple(ColumnLabels(n, "tags", "labels", "labels", {}) for n in ("A", "B"))
 OF_TAGS = {"columns", "conllu", "html", "jsonl", "jsonl-tokens", "parallel", "slash"}
 OF_CLASSES = {
     "columns", "jsonl", "jsonl-tokens", "jsonl-texts", "parallel", "trees", "fasttext", "trec",
@@ -33,16 +34,16 @@ OF_CLASSES = {
 def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
     gives: LabelKinds, spans: bool, probabilities: bool, expected: set[str]
 ) -> None:
-    found = formats_for(gives, spans=spans, probabilities=probabilities)
-    assert set(found) == expected
+    answers = answers_of(gives, spans=spans)
+    assert {*answers.formats(probabilities=probabilities)} == expected
     for name in ("auto", "show", *expected):
-        require_format(name, gives, spans=spans, confidence=probabilities, top=False, several=False)
+        answers.require_format(Style(name, answers, confidence=probabilities))
 
 
 def test_a_format_of_some_classes_alone_is_offered_where_the_model_has_no_other() -> None:
     for name, own, other in (("trec", "NUM:dist", "NUM"), ("trees", "4", "positive")):
         for classes, is_offered in (([own], True), ([own, other], False)):
-            found = formats_for(CLASSES, spans=False, probabilities=False, classes=classes)
+            found = answers_of(CLASSES, classes=(*classes,)).formats(probabilities=False)
             assert (name in found) == is_offered
             assert "fasttext" in found
 
@@ -58,11 +59,11 @@ def test_a_format_of_some_classes_alone_is_offered_where_the_model_has_no_other(
         ("trec", CLASSES, {"classes": ("NUM:dist", "HUM")},
          "trec cannot hold the class 'HUM' of this model: expected output_format=columns, "),
         ("trees", CLASSES, {"classes": ("0", "4", "5")}, "trees cannot hold the class '5' of "),
-        ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top: "),
+        ("trec", CLASSES, {"top": 1}, "trec has no place for the probabilities of top: "),
         ("brat", TAGS, {"spans": True, "confidence": True},
          "brat has no place for the probabilities of confidence=True: expected "
          "output_format=columns, conllu, jsonl, html or show, found brat"),
-        ("slash", TAGS, {"several": True},
+        ("slash", TAGS, {"columns": COLUMNS},
          "this model predicts several tag columns: expected output_format=columns, conllu, jsonl, "
          "html or show, "),
     ],
@@ -70,41 +71,12 @@ def test_a_format_of_some_classes_alone_is_offered_where_the_model_has_no_other(
 def test_a_format_that_cannot_hold_the_answer_is_refused_with_those_that_can(
     name: str, gives: LabelKinds, options: dict[str, Any], problem: str
 ) -> None:
-    given = {"spans": False, "confidence": False, "top": False, "several": False} | options
+    asked = {option: options.pop(option) for option in ("confidence", "top") if option in options}
+    answers = answers_of(gives, **options)
     with pytest.raises(DataError) as caught:
-        require_format(name, gives, **given)
+        answers.require_format(Style(name, answers, **asked))
     assert str(caught.value).startswith(problem)
     assert str(caught.value).endswith(f", found {name}")
-
-
-@pytest.mark.parametrize(
-    ("named", "format", "spans", "expected"),
-    [
-        (None, "auto", False, "UPOS"),
-        (None, "auto", True, "MISC.NER"),
-        ("xpos", "auto", False, "XPOS"),
-        ("FEATS.Case", "auto", False, "FEATS.Case"),
-        ("misc.Entity", "auto", True, "MISC.Entity"),
-        ("XPOS", "auto", True, "XPOS"),
-        (5, "conllu", False, "FEATS"),
-        (-1, "conllu", False, "MISC"),
-        (3, "columns", False, "UPOS"),
-        (-1, "columns", True, "MISC.NER"),
-        ("FORM", "conllu", False, "UPOS"),
-    ],
-)
-def test_the_predicted_column_is_that_of_training_or_of_convert(
-    named: Column | None, format: str, spans: bool, expected: str
-) -> None:
-    data = DataConfig(tag_column=named, format=format)  # type: ignore[arg-type]
-    assert conllu_columns(data, spans=spans) == (expected,)
-
-
-def test_each_of_several_columns_is_filled_under_a_name_of_its_own() -> None:
-    named = DataConfig(tag_column=("UPOS", "FEATS", "misc.Entity"))
-    assert conllu_columns(named, spans=False) == ("UPOS", "FEATS", "MISC.Entity")
-    numbered = DataConfig(tag_column=(1, 2, 3), format="columns")
-    assert conllu_columns(numbered, spans=True) == ("MISC.NER", "MISC.Tag2", "MISC.Tag3")
 
 
 def test_what_another_model_has_said_of_a_record_is_not_kept_with_it() -> None:

@@ -10,8 +10,8 @@ from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.source.options import Item, silent
 from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import FormatError
-from tagkit.inference.write.answers import sentences_of, to_items
-from tagkit.inference.write.style import Origin, Style
+from tagkit.models.answers.kind import Origin, Style
+from tagkit.models.answers.labels import sentences_of
 from tagkit.text.records import Document, LabelScore, Sentence, TaggedText, TaggedToken, TextSpan
 
 TEXT = "Åse  saw.  Oslo "
@@ -19,11 +19,10 @@ ORIGIN = Origin("in.txt", 7, name="a", extra=(("id", 5), ("p(x)", "old")))
 
 
 def style(format: str, **changes: object) -> Style:
-    options: dict[str, object] = {
-        "format": format, "confidence": False, "gives": kinds.TAGS, "classes": (),
-        "multi_label": False, "top": 0, "threshold": 0.0, "spans": True,
-    }  # fmt: skip
-    return Style(**{**options, **changes})  # type: ignore[arg-type]
+    asked = {name: changes.pop(name) for name in ("confidence", "top", "threshold")
+             if name in changes}  # fmt: skip
+    answers = kinds.answers_of(**{"gives": kinds.TAGS, "spans": True, **changes})  # type: ignore[arg-type]
+    return Style(format, answers, **asked)  # type: ignore[arg-type]
 
 
 CLASSES = {"gives": kinds.CLASSES, "classes": ("x", "y", "z"), "spans": False}
@@ -48,7 +47,7 @@ def classified(*labels: str, text: str = "a b") -> TaggedText:
 
 
 def items(answer: TaggedText, given: Style, origin: Origin = ORIGIN) -> list[Item]:
-    return list(to_items(answer, FORMATS[given.format], given, origin))
+    return list(given.answers.records(answer, FORMATS[given.format], given, origin))
 
 
 def written(answer: TaggedText, given: Style, origin: Origin = ORIGIN) -> Sequence[str]:
@@ -134,7 +133,7 @@ def test_a_class_with_a_comma_cannot_stand_beside_others() -> None:
     scores = (LabelScore("x", 0.7), LabelScore("q, long", 0.6))
     both = TaggedText("a b", (), (), ("x", "q, long"), scores)
     with pytest.raises(FormatError, match="class 'q, long' beside others, which commas separate"):
-        written(both, style("csv", **CLASSES, multi_label=True), Origin("in", 1))
+        written(both, style("csv", **CLASSES, several=True), Origin("in", 1))
     alone = written(replace(both, labels=("q, long",)), style("csv", **CLASSES), Origin("in", 1))
     assert alone[1] == '"q, long",a b'
 

@@ -1,9 +1,19 @@
 """A text and its labels as pieces, and those as a line of JSON."""
 
+from collections.abc import Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
+from kinds import CLASSES, answers_of
 
-from tagkit.inference.write.highlight import Highlighted, TextPiece, from_line, highlight
+from tagkit.models.answers.kind import Style
+from tagkit.models.answers.pieces import (
+    Highlighted,
+    TextPiece,
+    from_line,
+    span_pieces,
+    token_pieces,
+)
 from tagkit.text.records import LabelScore, TaggedText, TaggedToken, TextSpan
 
 TEXT = "Ada saw\tNew York."
@@ -19,15 +29,13 @@ def tagged(*spans: TextSpan) -> TaggedText:
     return TaggedText(TEXT, (tokens[:2], tokens[2:]), spans)
 
 
-def pieces(answer: TaggedText, *, tags: bool = True, spans: bool = True) -> list[TextPiece]:
-    found = highlight(answer, None, tags=tags, spans=spans, confidence=False)
-    assert found.classes is None
-    return [*found.pieces]
+def pieces(found: Iterator[TextPiece]) -> list[TextPiece]:
+    return [piece for piece in found if piece.text]
 
 
 def test_spans_and_the_text_between_them_are_the_whole_text() -> None:
     answer = tagged(TextSpan("Ada", 0, 3, "PER", 0.9), TextSpan("New York", 8, 16, "LOC"))
-    found = pieces(answer)
+    found = pieces(span_pieces(answer))
     assert found == [
         TextPiece("Ada", "PER", 0.9),
         TextPiece(" saw\t"),
@@ -35,11 +43,11 @@ def test_spans_and_the_text_between_them_are_the_whole_text() -> None:
         TextPiece("."),
     ]
     assert "".join(piece.text for piece in found) == TEXT
-    assert pieces(tagged()) == [TextPiece(TEXT)]
+    assert pieces(span_pieces(tagged())) == [TextPiece(TEXT)]
 
 
 def test_tokens_with_tags_are_parted_by_blanks() -> None:
-    found = pieces(tagged(), spans=False)
+    found = pieces(token_pieces(tagged()))
     assert found[:3] == [TextPiece("Ada", "N", 0.5), TextPiece(" "), TextPiece("saw", "V", 0.5)]
     assert found[-3:] == [TextPiece("York", "N", 0.5), TextPiece(" "), TextPiece(".", ".", 0.5)]
     assert found[3] == TextPiece("\t")  # what is there stays
@@ -47,7 +55,8 @@ def test_tokens_with_tags_are_parted_by_blanks() -> None:
 
 def test_a_text_that_has_classes_alone_is_one_piece() -> None:
     answer = TaggedText("a b", ((TaggedToken("a", 0, 1, None),),), ())
-    assert pieces(answer, tags=False) == [TextPiece("a b")]
+    kind = answers_of(CLASSES, classes=("x",))
+    assert kind.shown(answer, Style("show", kind)).pieces == (TextPiece("a b"),)
 
 
 texts = st.text(st.characters())  # halves of surrogate pairs too

@@ -1,4 +1,4 @@
-"""Inputs of `Predictor.predict` -> sentences; predictions -> tags and spans with offsets."""
+"""Inputs of a model -> texts with their sentences; predictions -> tags and spans with offsets."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.errors import DataError
-from tagkit.inference.predict.inputs import Input, Text, as_tagged, as_text
+from tagkit.models.answers.texts import Input, Text, as_tagged, as_text
 from tagkit.text.records import Document, LabelScore, Prediction, Sentence, Span, TextSpan
 
 TEXT = "Ada runs.  Ben sits.\nCleo hums."

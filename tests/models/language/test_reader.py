@@ -11,9 +11,10 @@ from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DeviceError
 from tagkit.inference.generate.generation import generate_texts
 from tagkit.inference.generate.generation_options import GenerationOptions
-from tagkit.inference.generate.language_model import Reader, load_reader
+from tagkit.inference.generate.text_generator import load_reader
 from tagkit.inference.predict.predictor import load
 from tagkit.models.language.language_model import LanguageTask
+from tagkit.models.language.reader import Reader
 from tagkit.text.byte_pairs import SIGNS, BytePairs
 from tagkit.text.pairs import DELIMITER, PairUnits
 

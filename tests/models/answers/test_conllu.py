@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 
 import pytest
-from kinds import BOTH, TAGS
 
+from tagkit.config import Column, DataConfig
 from tagkit.errors import FormatError
-from tagkit.inference.write.conllu_lines import column_values, conllu_lines
-from tagkit.inference.write.style import Origin, Style
+from tagkit.models.answers.conllu import column_values, conllu_columns, conllu_lines
+from tagkit.models.answers.kind import Origin
 from tagkit.text.records import LabelScore, TagColumn, TaggedText, TaggedToken
 
 ORIGIN = Origin("in.txt", 7, extra=(("id", 3),))
 
 
-def style(column: str = "UPOS", **changes: object) -> Style:
-    options: dict[str, object] = {
-        "format": "conllu", "confidence": False, "gives": TAGS, "classes": (),
-        "multi_label": False, "top": 0, "threshold": 0.0, "columns": (column,),
-    }  # fmt: skip
-    return Style(**{**options, **changes})  # type: ignore[arg-type]
+def lines(
+    answer: TaggedText, column: str = "UPOS", *classes: str, confidence: bool = False
+) -> list[str]:
+    return [*conllu_lines(answer, classes, [column], ORIGIN, confidence=confidence)]
 
 
 def answer(*tags: str) -> TaggedText:
@@ -36,7 +34,7 @@ def answer(*tags: str) -> TaggedText:
 
 
 def test_a_text_becomes_sentences_with_their_texts_ids_and_the_predicted_column() -> None:
-    assert list(conllu_lines(answer("A", "B", "C"), style("FEATS.X"), ORIGIN)) == [
+    assert lines(answer("A", "B", "C"), "FEATS.X") == [
         "# sent_id = 3",
         "# text = Oslo!",
         "1\tOslo\t_\t_\t_\tX=A\t_\t_\t_\tSpaceAfter=No",
@@ -50,9 +48,8 @@ def test_a_text_becomes_sentences_with_their_texts_ids_and_the_predicted_column(
 
 
 def test_probabilities_and_classes_are_keys_of_misc() -> None:
-    given = style("MISC.NER", confidence=True, gives=BOTH)
-    lines = [line for line in conllu_lines(answer("B-X", "O", "O"), given, ORIGIN) if "\t" in line]
-    assert [line.split("\t")[9] for line in lines] == [
+    found = lines(answer("B-X", "O", "O"), "MISC.NER", "go", "0.7500", confidence=True)
+    assert [line.split("\t")[9] for line in found if "\t" in line] == [
         "SpaceAfter=No|NER=B-X|NERProb=0.5000|Class=go|ClassProb=0.7500",
         "SpacesAfter=\\s\\s|NERProb=0.2500",
         "SpacesAfter=\\s|NERProb=1.0000|Class=go|ClassProb=0.7500",
@@ -90,7 +87,37 @@ def test_a_class_stands_at_the_first_word(cells: Sequence[str], expected: dict[s
 )
 def test_what_cannot_be_held_is_refused_with_the_line_of_the_input(tag: str, problem: str) -> None:
     with pytest.raises(FormatError) as caught:
-        list(conllu_lines(answer("A", tag or "\t", "C"), style(), ORIGIN))
+        lines(answer("A", tag or "\t", "C"))
     assert str(caught.value).startswith("in.txt:7: the column UPOS cannot hold ")
     if tag:
         assert str(caught.value) == f"in.txt:7: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("named", "format", "spans", "expected"),
+    [
+        (None, "auto", False, "UPOS"),
+        (None, "auto", True, "MISC.NER"),
+        ("xpos", "auto", False, "XPOS"),
+        ("FEATS.Case", "auto", False, "FEATS.Case"),
+        ("misc.Entity", "auto", True, "MISC.Entity"),
+        ("XPOS", "auto", True, "XPOS"),
+        (5, "conllu", False, "FEATS"),
+        (-1, "conllu", False, "MISC"),
+        (3, "columns", False, "UPOS"),
+        (-1, "columns", True, "MISC.NER"),
+        ("FORM", "conllu", False, "UPOS"),
+    ],
+)
+def test_the_predicted_column_is_that_of_training_or_of_convert(
+    named: Column | None, format: str, spans: bool, expected: str
+) -> None:
+    data = DataConfig(tag_column=named, format=format)  # type: ignore[arg-type]
+    assert conllu_columns(data, spans=spans) == (expected,)
+
+
+def test_each_of_several_columns_is_filled_under_a_name_of_its_own() -> None:
+    named = DataConfig(tag_column=("UPOS", "FEATS", "misc.Entity"))
+    assert conllu_columns(named, spans=False) == ("UPOS", "FEATS", "MISC.Entity")
+    numbered = DataConfig(tag_column=(1, 2, 3), format="columns")
+    assert conllu_columns(numbered, spans=True) == ("MISC.NER", "MISC.Tag2", "MISC.Tag3")

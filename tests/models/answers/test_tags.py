@@ -7,21 +7,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.inference.write.answers import class_cells
-from tagkit.inference.write.render import answer_lines, to_json
-from tagkit.inference.write.style import Origin, Style
-from tagkit.text.records import LabelScore, TaggedText, TaggedToken, TextSpan
+from tagkit.config import DataConfig
+from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.corpus.source.layout import column_options
+from tagkit.models.answers.kind import Origin, Style, answer_lines
+from tagkit.text.records import (
+    LabelScore,
+    Prediction,
+    TagColumn,
+    TaggedText,
+    TaggedToken,
+    TextSpan,
+)
 
 TEXT = "Åse saw\tOslo"
 ORIGIN = Origin("in.txt", 7)
 
 
 def style(format: str = "columns", **changes: object) -> Style:
-    options: dict[str, object] = {
-        "format": format, "confidence": False, "gives": kinds.TAGS, "classes": (),
-        "multi_label": False, "top": 0, "threshold": 0.0,
-    }  # fmt: skip
-    return Style(**{**options, **changes})  # type: ignore[arg-type]
+    asked = {name: changes.pop(name) for name in ("confidence", "top", "threshold")
+             if name in changes}  # fmt: skip
+    answers = kinds.answers_of(**{"gives": kinds.TAGS, **changes})  # type: ignore[arg-type]
+    return Style(format, answers, **asked)  # type: ignore[arg-type]
+
+
+def to_json(answer: TaggedText, given: Style, origin: Origin) -> str:
+    (line,) = answer_lines(answer, given, origin)
+    return line
 
 
 def tagged(probability: float | None = None) -> TaggedText:
@@ -104,8 +116,8 @@ CLASSES = {"gives": kinds.CLASSES, "classes": ("x", "y", "z")}
         (["x"], {"top": 3, "threshold": 0.15}, "x\t0.7000\ty\t0.2000"),
         ([], {}, ""),
         ([], {"confidence": True}, ""),
-        (["x", "z"], {"multi_label": True}, "x,z"),
-        (["x", "z"], {"multi_label": True, "confidence": True}, "x,z\t0.7000,0.1000"),
+        (["x", "z"], {"several": True}, "x,z"),
+        (["x", "z"], {"several": True, "confidence": True}, "x,z\t0.7000,0.1000"),
     ],
 )
 def test_a_text_that_is_classified_is_a_line_of_its_classes(
@@ -119,8 +131,8 @@ def test_a_text_that_is_classified_is_a_line_of_its_classes(
     [
         (["x"], {}, {"label": "x"}),
         ([], {}, {"label": None}),
-        (["x", "y"], {"multi_label": True}, {"labels": ["x", "y"]}),
-        ([], {"multi_label": True}, {"labels": []}),
+        (["x", "y"], {"several": True}, {"labels": ["x", "y"]}),
+        ([], {"several": True}, {"labels": []}),
         (["x"], {"confidence": True},
          {"label": "x", "probabilities": {"x": 0.7, "y": 0.2, "z": 0.1}}),
         (["x"], {"top": 2}, {"label": "x", "probabilities": {"x": 0.7, "y": 0.2}}),
@@ -151,4 +163,26 @@ def test_tags_and_classes_together_are_columns_with_the_class_behind_each_token(
         "",
     ]
     assert lines(both, style(confidence=True)) == ["a\tB-X\t0.5000", ""]
-    assert class_cells(both, style(), ORIGIN) == []
+
+
+def test_each_column_has_its_cell_and_its_probability() -> None:
+    token = TaggedToken(
+        "a", 0, 1, "X", 0.25, tags={"UPOS": "X", "LEMMA": "b"},
+        probabilities={"UPOS": 0.25, "LEMMA": 0.5},
+    )  # fmt: skip
+    answer = TaggedText("a", ((token,),), ())
+    assert lines(answer, style()) == ["a\tX\tb", ""]
+    assert lines(answer, style(confidence=True)) == ["a\tX\t0.2500\tb\t0.5000", ""]
+
+
+def test_the_cells_of_a_columns_file_are_appended_side_by_side() -> None:
+    columns = (TagColumn("UPOS", ("X", "Y"), (0.25, 1.0)), TagColumn("LEMMA", ("b", "c")))
+    reader = ColumnReader("in", column_options(DataConfig(), with_tags=False))
+    (block, *_) = [*reader.feed(["a", "b"]), *reader.close()]
+    found = Prediction(("a", "b"), ("X", "Y"), columns=columns)
+    given = style()
+    assert reader.layout is not None
+    filled = given.answers.fill(block, reader.layout, found, given, "in")
+    assert [line.split() for line in filled] == [
+        ["a", "X", "0.2500", "b"], ["b", "Y", "1.0000", "c"]
+    ]  # fmt: skip

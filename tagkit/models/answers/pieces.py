@@ -6,7 +6,7 @@ its way from the model to what shows it.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from tagkit.text.json_text import to_json
@@ -61,36 +61,8 @@ def from_line(line: str) -> Highlighted:
     )
 
 
-def highlight(
-    answer: TaggedText,
-    classes: Sequence[LabelScore] | None,
-    *,
-    tags: bool,
-    spans: bool,
-    confidence: bool,
-) -> Highlighted:
-    """The pieces of a text; joined they are the text, but for blanks between tokens with tags.
-
-    Args:
-        answer: the text with the predictions.
-        classes: to be shown; None of a model without classes.
-        tags: whether the model predicts tags.
-        spans: whether its tags mean spans.
-        confidence: whether probabilities of classes are to be shown.
-    """
-    if not tags:
-        pieces: Iterator[TextPiece] = iter([TextPiece(answer.text)])
-    else:
-        pieces = _span_pieces(answer) if spans else _token_pieces(answer)
-    return Highlighted(
-        tuple(piece for piece in pieces if piece.text),
-        spans,
-        None if classes is None else tuple(classes),
-        confidence,
-    )
-
-
-def _span_pieces(answer: TaggedText) -> Iterator[TextPiece]:
+def span_pieces(answer: TaggedText) -> Iterator[TextPiece]:
+    """The pieces of a text with spans; joined they are the text."""
     end = 0
     for span in answer.spans:  # in the text's order; none overlap
         yield TextPiece(answer.text[end : span.start])
@@ -99,7 +71,8 @@ def _span_pieces(answer: TaggedText) -> Iterator[TextPiece]:
     yield TextPiece(answer.text[end:])
 
 
-def _token_pieces(answer: TaggedText) -> Iterator[TextPiece]:
+def token_pieces(answer: TaggedText) -> Iterator[TextPiece]:
+    """Its tokens with their tags; joined they are the text, but for blanks between tokens."""
     end = 0
     for token in answer.tokens:
         between = answer.text[end : token.start]

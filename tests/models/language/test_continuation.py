@@ -9,18 +9,21 @@ from typing import Any
 
 import pytest
 import torch
+from kinds import asked
 from random_language_model import UNITS, context_of
 
+from tagkit.corpus.formats.table import targets
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.stream.annotate import AnswerOptions
-from tagkit.inference.stream.continuation import PrefixAnnotator, PrefixReader, annotator_of
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.stream import StreamOptions, annotate_file
 from tagkit.inference.stream.workers import SerialWorker
+from tagkit.models.answers.kind import Style
+from tagkit.models.language.continuation import Continuation, PrefixReader
+from tagkit.models.language.reader import Reader
 from tagkit.models.language.text_scoring import units_of
 from tagkit.nn.generation.path_score import path_log_probs
 from tagkit.text.pairs import DELIMITER
@@ -39,7 +42,8 @@ def predictor_of(*options: str) -> Predictor:
 
 
 def reader_of(predictor: Predictor, **options: int) -> PrefixReader:
-    return PrefixReader(predictor, **{"beam": 0, "max_units": 5, "batch_size": 4, **options})
+    given = {"beam": 0, "max_units": 5, "batch_size": 4, **options}
+    return PrefixReader(predictor._context, **given)
 
 
 def by_hand(predictor: Predictor, prefix: str, most: int) -> tuple[str, float]:
@@ -64,12 +68,12 @@ def by_hand(predictor: Predictor, prefix: str, most: int) -> tuple[str, float]:
 @pytest.mark.parametrize("batch_size", [1, 4, 100])
 def test_the_most_probable_unit_is_taken_each_time(predictor: Predictor, batch_size: int) -> None:
     found = reader_of(predictor, batch_size=batch_size).continued(PREFIXES)
-    assert [each.prefix for each in found] == PREFIXES
+    assert [each.source for each in found] == PREFIXES
     for each in found:
-        text, log_probability = by_hand(predictor, each.prefix, 5)
-        assert each.generated.text == text
-        assert each.generated.log_probability == pytest.approx(log_probability)
-    assert {each.generated.ended for each in found} == {"symbol", "length"}
+        text, log_probability = by_hand(predictor, each.source, 5)
+        assert each.text == text
+        assert each.log_probability == pytest.approx(log_probability)
+    assert {each.ended for each in found} == {"symbol", "length"}
 
 
 def test_a_beam_of_all_texts_finds_the_best_one_by_its_mean(predictor: Predictor) -> None:
@@ -84,24 +88,24 @@ def test_a_beam_of_all_texts_finds_the_best_one_by_its_mean(predictor: Predictor
         means = {text: each / len(text) for text, each in zip(texts, log_probs, strict=True)}
         best = max(texts, key=means.__getitem__)
         (found,) = reader_of(predictor, beam=50, max_units=2).continued([prefix])
-        assert found.generated.text == reader.text([unit for unit in best if unit != end])
-        assert found.generated.units == len(best)
-        assert found.generated.log_probability == pytest.approx(means[best] * len(best))
+        assert found.text == reader.text([unit for unit in best if unit != end])
+        assert found.units == len(best)
+        assert found.log_probability == pytest.approx(means[best] * len(best))
 
 
 def test_the_share_of_exact_matches_is_that_of_what_is_predicted(
     predictor: Predictor, tmp_path: Path
 ) -> None:
     found = reader_of(predictor).continued(PREFIXES)
-    lines = [each.line() if number % 3 else f"{each.prefix}\tc c c c"
+    lines = [line_of(each) if number % 3 else f"{each.source}\tc c c c"
              for number, each in enumerate(found)
-             if each.generated.text and each.generated.ended == "symbol"]  # fmt: skip
+             if each.text and each.ended == "symbol"]  # fmt: skip
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{line}\n" for line in lines))
     units = UnitLines(TextLines(str(path)), units_of(predictor.vocabulary))
     report = predictor.score(Split(path=str(path), sentences=units, detection=None))
     again = reader_of(predictor).continued([line.partition("\t")[0] for line in lines])
-    same = sum(each.line() == line for each, line in zip(again, lines, strict=True))
+    same = sum(line_of(each) == line for each, line in zip(again, lines, strict=True))
     assert 0 < same < len(lines)
     assert report.parts()["exact_match"] == same / len(lines)
 
@@ -110,13 +114,15 @@ READING = StreamOptions("text", "utf-8", 512, lambda _: None, lambda *_: None)
 
 
 def options(**changes: Any) -> AnswerOptions:
-    given = {"output_format": "auto", "confidence": False, "top": 0, "threshold": None,
-             "batch_size": 4, "max_length": None, "max_units": 5}  # fmt: skip
-    return AnswerOptions(**{**given, **changes})
+    return asked(**{"output_format": "auto", "batch_size": 4, "max_units": 5, **changes})
+
+
+def line_of(found: Continuation) -> str:
+    return f"{found.source}\t{found.text}"
 
 
 def lines_for(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
-    annotator = annotator_of(predictor, settings)
+    annotator = Annotator(predictor, settings)
     worker = SerialWorker(annotator)
     outputs = annotate_file(worker, predictor.config, annotator.style, str(path), READING)
     for output in outputs:
@@ -174,28 +180,46 @@ def test_a_line_of_json_lines_is_no_prefix_unless_a_tab_says_so(
     assert [json.loads(line)["prefix"] for line in found if line] == [record, "{a b", "{} a", "[1]"]
 
 
-def test_prefixes_are_no_texts_to_be_annotated(predictor: Predictor) -> None:
-    for annotate in (predictor.predict, predictor.n_best):
-        with pytest.raises(DataError) as caught:
-            annotate("a b")
-        assert str(caught.value) == (
-            "this is a language model, which annotates nothing: tagkit predict continues prefixes, "
-            "and tagkit eval scores pairs"
-        )
+def test_programs_get_the_continuations_of_the_command(predictor: Predictor) -> None:
+    found = predictor.predict(["a b", "", "c\tb"], max_units=5, batch_size=1)
+    expected = [by_hand(predictor, prefix, 5)[0] for prefix in ("a b", "c")]
+    assert [(each.source, each.text) for each in found] == [
+        ("a b", expected[0]), ("", ""), ("c", expected[1])
+    ]  # fmt: skip
+    assert [*predictor.stream(iter(["a b"]), max_units=5)] == [found[0]]
+    with pytest.raises(DataError, match="expected a prefix"):
+        predictor.predict("a\tb\tc")
+
+
+def test_continuations_are_shown_to_people(predictor: Predictor) -> None:
+    kind = predictor.answers
+    answer = predictor.predict("c b", max_units=5)
+    assert answer.text
+    (piece,) = kind.shown(answer, Style("show", kind)).pieces
+    assert piece.text == f"c b \u2192 {answer.text}"
+    pieces = targets()["html"].write(iter([answer]), kind.writing(single=True, note=print))
+    page = "".join(piece.text for piece in pieces)
+    assert "c b" in page
+    assert answer.text in page
+
+
+def test_it_has_no_taggings(predictor: Predictor) -> None:
+    with pytest.raises(DataError, match=r"^this is a language model, which annotates nothing"):
+        predictor.n_best("a b")
 
 
 def test_options_that_have_no_meaning_are_refused(predictor: Predictor) -> None:
     for name, value in (("confidence", True), ("top", 2), ("threshold", 0.0), ("coverage", 0.9)):
         with pytest.raises(DataError, match=f"^this model continues prefixes: {name} is for lab"):
-            PrefixAnnotator(predictor, options(**{name: value}))
-    with pytest.raises(DataError, match=r"expected output_format=jsonl or columns, found html$"):
-        PrefixAnnotator(predictor, options(output_format="html"))
+            Annotator(predictor, options(**{name: value}))
+    with pytest.raises(DataError, match=r"expected output_format=columns, jsonl, html or show, f"):
+        Annotator(predictor, options(output_format="brat"))
     with pytest.raises(DataError, match=r"one a line: leave out data\.format=conllu$"):
-        PrefixAnnotator(predictor, options()).input_format("conllu")
+        predictor.answers.input_format("conllu")
     with pytest.raises(DataError, match=r"^beam: expected a whole number, at least 0, found -1$"):
-        reader_of(predictor, beam=-1)
+        predictor.predict("a", beam=-1)
     plain = predictor_of()
     with pytest.raises(DataError, match=r"^max_units is for language models of data\.pairs=true$"):
-        annotator_of(plain, options())
-    with pytest.raises(DataError, match=r"^expected a language model of data\.pairs=true"):
-        reader_of(plain)
+        Annotator(plain, options())
+    with pytest.raises(DataError, match=r"^this is a language model, which annotates nothing: "):
+        plain.predict("a")

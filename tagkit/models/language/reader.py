@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
 from typing import cast
 
 import torch
 from torch import Tensor
 
 from tagkit.config import DataConfig
-from tagkit.errors import DataError
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.base.device import choose_device
-from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.language.language_network import Carried, LanguageModel
 from tagkit.models.language.language_scoring import units_with
 from tagkit.models.language.text_scoring import units_of
@@ -93,31 +89,3 @@ class Reader:
         found = torch.zeros(wanted.shape, dtype=torch.float64, device=wanted.device)
         found[asked] = self.model.log_prob_of(states[asked], wanted[asked]).double()
         return found.sum(1), after
-
-
-def load_reader(path: str | Path, device: str = "auto") -> Reader:
-    """Load a language model.
-
-    Args:
-        path: folder of the model, or of the training run that wrote it.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-
-    Raises:
-        BundleError: the folder holds no complete model.
-        DataError: it is no language model, or one that reads a text from its end.
-        DeviceError: the device does not exist.
-    """
-    chosen = choose_device(device)  # before the model is read, as in `predictor.load`
-    bundle = load_bundle(Path(path))
-    if not isinstance(bundle.model, LanguageModel):
-        raise DataError(
-            f"{path}: expected a language model, found one of task = '{bundle.config.task}'"
-        )
-    data = bundle.config.data
-    if data.direction == "backward":
-        raise DataError(
-            f"{path}: this model reads a text from its end (data.direction = 'backward'): expected "
-            "one that reads forward"
-        )
-    model = bundle.model.to(chosen)
-    return Reader(model, bundle.vocabulary, data)

@@ -8,45 +8,15 @@ Of several tag columns the first with spans has probabilities of these; a span o
 column is left out where one of its tags is less probable than the minimum.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tagkit.features.column_labels import ColumnLabels
+from tagkit.models.answers.options import CLASSES, LABELS, SPANS, Removed
 from tagkit.text.records import Prediction, Span, TagColumn
 from tagkit.text.schemes import from_spans, has_spans, to_spans
-from tagkit.wording import plural
 
 NO_LABEL = "_"
-SPANS, LABELS, CLASSES = "span", "label", "class"
-
-
-@dataclass(slots=True)
-class Removed:
-    """How many predictions were removed, of how many.
-
-    Attributes:
-        counts: removed ones and all, of `SPANS`, `LABELS` and `CLASSES`.
-    """
-
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def add(self, unit: str, removed: int, total: int) -> None:
-        """Count some more of a unit."""
-        before = self.counts.get(unit, (0, 0))
-        self.counts[unit] = (before[0] + removed, before[1] + total)
-
-    def merge(self, counts: Mapping[str, tuple[int, int]]) -> None:
-        """Count those of another one."""
-        for unit, (removed, total) in counts.items():
-            self.add(unit, removed, total)
-
-    def text(self, minimum: float) -> str:
-        """'removed 3 of 20 spans and 1 of 8 classes below 0.8'."""
-        parts = (
-            f"{removed:,} of {plural(total, unit)}"
-            for unit, (removed, total) in self.counts.items()
-        )
-        return f"removed {' and '.join(parts) or 'nothing'} below {minimum:g}"
 
 
 def without_unlikely(
