@@ -20,7 +20,7 @@ from tagkit.features.batching.encoding import encode, encode_words
 from tagkit.features.vocabulary import CHARS_AT_EACH_END
 from tagkit.inference.predict import word_cache
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.predict.word_cache import WordCache
+from tagkit.inference.predict.sentence_batches import WordCache
 from tagkit.text.records import Sentence
 from tagkit.training.folder import run_folder as runfolder
 from tagkit.training.trainer import train

@@ -25,8 +25,7 @@ from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import gold_split
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.record_output import fills_files, write_records
-from tagkit.inference.stream.stream import StreamOptions, annotate_file, joined_texts
-from tagkit.inference.stream.workers import SerialWorker
+from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file, joined_texts
 from tagkit.models.answers.kind import RENDERED
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train

@@ -454,8 +454,7 @@ def predict_case(rng: Random) -> Case:
 def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
     from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-    from tagkit.inference.stream.stream import StreamOptions, annotate_file
-    from tagkit.inference.stream.workers import SerialWorker
+    from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file
     from tagkit.models.answers.options import PredictionOptions
     from tagkit.models.answers.pieces import from_line
 

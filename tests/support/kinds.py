@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
+from tagkit.config import DataConfig
 from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.inference.stream.annotate import AnswerOptions
@@ -34,13 +35,12 @@ def answers_of(
     several: bool = False,
     spans: bool = False,
     columns: tuple[ColumnLabels, ...] = (),
-    conllu: tuple[str, ...] = ("UPOS",),
 ) -> AnswerKind:
     """The answers of a model that predicts labels of these kinds."""
     of_text = ClassAnswers(classes, several)
     if not gives.tags:
         return of_text
-    scheme = "iob2" if spans else "labels"
+    data = DataConfig(scheme="iob2" if spans else "labels")
     if gives.classes:
-        return JointAnswers(scheme, spans, columns, conllu, of_text)
-    return TagAnswers(scheme, spans, columns, conllu)
+        return JointAnswers(data, spans, columns, of_text)
+    return TagAnswers(data, spans, columns)

@@ -300,10 +300,12 @@ def _pool(
     threads: int,
 ) -> "Workers":
     """What annotates: this process, or several with `threads` each."""
-    from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+    from tagkit.inference.stream.stream import SerialWorker
 
     if options.workers == 1:
         return SerialWorker(annotator)
+    from tagkit.inference.stream.workers import WorkerConfig, WorkerPool
+
     config = WorkerConfig(options.model, options.device, options.precision, threads, answers)
     # On the stack after the output: the processes are gone before the output is committed.
     return stack.enter_context(WorkerPool(options.workers, config, annotator.annotate))

@@ -137,26 +137,30 @@ class SentencePredictor:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".
         longest = self.task.longest(options.max_length)
-        for sentence in sentences:
-            if len(sentence) > longest:
-                options.on_long(len(sentence))
-        plans = [windows(len(sentence), longest) for sentence in sentences]
-        # Nearly all sentences have one window; they are not copied.
-        pieces = [
-            sentence if len(plan) == 1 else cut(sentence, window)
-            for sentence, plan in zip(sentences, plans, strict=True)
-            for window in plan
-        ]
+        # Of the few sentences that are longer, the windows that they are read in.
+        plans: dict[int, list[tuple[int, int]]] = {}
+        pieces: list[Sentence] = []
+        for number, sentence in enumerate(sentences):
+            if len(sentence) <= longest:
+                pieces.append(sentence)
+                continue
+            options.on_long(len(sentence))
+            plans[number] = windows(len(sentence), longest)
+            pieces += (cut(sentence, window) for window in plans[number])
         minimum, confidence = options.min_confidence, options.confidence
         inner = replace(options, confidence=confidence or minimum is not None)
-        # In the order of sentences and of their windows, which the loop below takes one by one.
-        found = iter(self.task.predict(self._context, pieces, inner, self._batches.answers))
-        predictions = []
-        for sentence, plan in zip(sentences, plans, strict=True):
-            # (start, prediction) of each window
-            parts = [(start, next(found)) for start, _ in plan]
-            whole = parts[0][1] if len(parts) == 1 else None
-            predictions.append(whole or self.task.join(self._context, sentence.words, parts))
+        # In the order of sentences and of their windows.
+        predictions = self.task.predict(self._context, pieces, inner, self._batches.answers)
+        if plans:
+            found = iter(predictions)
+            predictions = []
+            for number, sentence in enumerate(sentences):
+                if number not in plans:
+                    predictions.append(next(found))
+                    continue
+                # (start, prediction) of each window
+                parts = [(start, next(found)) for start, _ in plans[number]]
+                predictions.append(self.task.join(self._context, sentence.words, parts))
         if minimum is None:
             return predictions
         predictions = self.answers.unlikely_removed(predictions, minimum, options.on_removed)

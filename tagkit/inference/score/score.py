@@ -126,8 +126,7 @@ def score_model(
         check_cache(predictor, cache)
     if not predictor.task.needs.tags:
         # Without this an option for tags would be accepted and have no effect.
-        what = "this model classifies texts" if predictor.task.annotates else _LANGUAGE_MODEL
-        refuse_options_of_tags(what, data, strict)
+        refuse_options_of_tags(predictor.answers.model, data, strict)
     column = one_column(predictor, data)
     split = gold_split(predictor, path, all_columns(data) if column else data)
     if cache is not None:
@@ -181,10 +180,11 @@ def score_records(
         DataError: a record has no such labels, or labels of another kind than the model's.
     """
     needs = predictor.task.needs
-    if not predictor.task.annotates:
-        raise DataError(f"{_LANGUAGE_MODEL}: expected a file of text, found records")
+    what = predictor.answers.model
+    refused = DataError(f"{what}: expected a file of text, found records")
+    predictor.task.require_labels(predictor.config, refused)
     if not needs.tags:
-        refuse_options_of_tags("this model classifies texts", data, strict)
+        refuse_options_of_tags(what, data, strict)
     # Spans of a text without classes are those of its sentences, as in a file.
     items = as_items(records, split=needs.tags)
     expected = predictor.config.data.scheme

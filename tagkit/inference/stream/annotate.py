@@ -15,7 +15,6 @@ from tagkit.inference.predict.prediction_sets import refuse_removal, require_set
 from tagkit.inference.stream.chunks import Blocks, Chunk, Lines, Output, Records, Refused
 from tagkit.models.answers.kind import (
     AUTO,
-    COLUMNS,
     JSONL,
     Origin,
     Style,
@@ -135,7 +134,8 @@ class Annotator:
             items = tuple(self._ready)
         else:
             text = "".join(f"{line}\n" for line in self._ready)
-            if isinstance(chunk, Blocks) and not chunk.ends_last_line and self._fills(chunk):
+            filled = self.style.of_input(conllu=_is_conllu(chunk)).format == CONLLU
+            if isinstance(chunk, Blocks) and not chunk.ends_last_line and filled:
                 text = text.removesuffix("\n")
         refused = tuple(self._refused)
         removed = self._removed.counts
@@ -149,12 +149,11 @@ class Annotator:
                 if answer is not None:
                     yield from self._whole(self._items(answer, style.row, origin))
             return
-        if style.format == AUTO:
-            style = replace(style, format=CONLLU if self._fills(chunk) else COLUMNS)
-        if isinstance(chunk, Blocks) and style.answers.by_token:
-            if style.format == COLUMNS or self._fills(chunk):
-                yield from self._blocks(chunk, style)
-                return
+        is_conllu = _is_conllu(chunk)
+        style = style.of_input(conllu=is_conllu)
+        if isinstance(chunk, Blocks) and style.keeps_lines(conllu=is_conllu):
+            yield from self._blocks(chunk, style)
+            return
         for answer, origin in self._answers(chunk):
             if answer is None:  # so that line n of the output belongs to line n of the input
                 yield ""
@@ -175,12 +174,6 @@ class Annotator:
         except FormatError as error:
             self._refused.append(Refused(error, len(self._ready)))
             return ()
-
-    def _fills(self, chunk: Chunk) -> bool:
-        """Whether the lines of CoNLL-U come back with their column filled."""
-        is_conllu = isinstance(chunk, Blocks) and chunk.layout and chunk.layout.conllu
-        style = self.style
-        return bool(is_conllu) and style.answers.by_token and style.format in (AUTO, CONLLU)
 
     def _answers(self, chunk: Chunk) -> Iterator[tuple[Any, Origin]]:
         """The answer to each text with its origin; None for a blank line."""
@@ -245,6 +238,10 @@ class Annotator:
 
     def _note_removed(self, removed: Removed) -> None:
         self._removed.merge(removed.counts)
+
+
+def _is_conllu(chunk: Chunk) -> bool:
+    return isinstance(chunk, Blocks) and chunk.layout is not None and chunk.layout.conllu
 
 
 def _sentences(chunk: Blocks) -> list[Sentence]:

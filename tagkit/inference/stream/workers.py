@@ -292,22 +292,6 @@ def _end_with_parent() -> None:
         os._exit(1)  # sys.exit would end this thread only
 
 
-class SerialWorker:
-    """Annotates each chunk in this process, as soon as it is submitted."""
-
-    def __init__(self, annotator: Annotator) -> None:
-        """`annotator` holds the model."""
-        self._annotator = annotator
-
-    def submit(self, chunk: Chunk) -> Iterator[Output]:
-        """Hand over a chunk; yields the outputs that are ready, in the order of the chunks."""
-        yield self._annotator.annotate(chunk)
-
-    def drain(self) -> Iterator[Output]:
-        """Yield the outputs that are still due: none here."""
-        yield from ()
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
     """What a worker process needs to load the model itself.

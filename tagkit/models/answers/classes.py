@@ -39,6 +39,7 @@ class ClassAnswers(LabelAnswers):
     spans = False
     columns = ()
     does = "classifies"
+    model = "this model classifies texts"
 
     @property
     def sets(self) -> tuple[str, ...]:  # type: ignore[override]

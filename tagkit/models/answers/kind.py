@@ -18,7 +18,7 @@ return it from `Task.answers`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -66,6 +66,30 @@ class Style:
     confidence: bool = False
     top: int = 0
     threshold: float = 0.0
+
+    def of_input(self, *, conllu: bool) -> "Style":
+        """The style for an input, which may be CoNLL-U: with a format in place of "auto"."""
+        if self.format != AUTO:
+            return self
+        fills = conllu and self.answers.by_token
+        return replace(self, format=CONLLU if fills else COLUMNS)
+
+    def keeps_lines(self, *, conllu: bool) -> bool:
+        """Whether the lines of a column file are written again, with what is predicted."""
+        kept = (COLUMNS, CONLLU) if conllu else (COLUMNS,)
+        return self.answers.by_token and self.of_input(conllu=conllu).format in kept
+
+    @property
+    def keeps_blank(self) -> bool:
+        """Whether a blank line of raw text stays one, so that line numbers agree."""
+        return not self.answers.by_token and self.format in (COLUMNS, AUTO)
+
+    @property
+    def apart(self) -> int:
+        """Ends of lines between the last record of an input and the first one of the next."""
+        # A sentence ends with a blank line, which the last one of a file may lack: without it, it
+        # would be one with the first sentence of the next file.
+        return 2 if self.answers.by_token and self.format not in (JSONL, SHOW) else 1
 
     @property
     def row(self) -> Format | None:
@@ -135,11 +159,13 @@ class AnswerKind(ABC):
     """What a model predicts of a text.
 
     Attributes:
+        model: what has such answers, as messages begin: "this model classifies texts".
         by_token: whether it stands beside the tokens of a text, one a line; else a text is a line.
         sets: the parts that can be predicted as sets; empty for none.
         lacks_sets: why there is none, in words.
     """
 
+    model: str
     by_token: ClassVar[bool] = False
     sets: tuple[str, ...] = ()
     lacks_sets: str = "predicts no labels"
@@ -211,8 +237,10 @@ class AnswerKind(ABC):
         Raises:
             DataError: it cannot; the message names those that can.
         """
+        if style.format in (AUTO, SHOW):
+            return
         fitting = self.formats(probabilities=style.probabilities)
-        if style.format in (AUTO, SHOW, *fitting):
+        if style.format in fitting:
             return
         first, *others = fitting
         expected = ", ".join(["", *others]) + f" or {SHOW}"
@@ -323,11 +351,13 @@ def other_ending(style: Style, output: str, written: str) -> Message | None:
         output: its path; empty for none.
         written: name of the format that is written.
     """
-    fitting = style.answers.formats(probabilities=style.probabilities)
     named = by_ending(PurePath(output).name, written=True)
     names = dict.fromkeys(row.family or row.name for row in named)
+    if not names or written in names:
+        return None
+    fitting = style.answers.formats(probabilities=style.probabilities)
     other = next((name for name in names if name in fitting), None)
-    if other is None or written in names:
+    if other is None:
         return None
     setting = Setting("output_format", other)
     return Message(f"{output}: is written as {written}; ", setting, f" writes {other}")

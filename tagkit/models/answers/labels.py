@@ -106,13 +106,13 @@ class LabelAnswers(AnswerKind):
         """Why records of a format have no place for these labels, in words."""
         return f"this model {self.does}"
 
+    @abstractmethod
     def cells(self, answer: TaggedText, style: Style, origin: Origin) -> list[str]:
         """The cells with a text's classes; none of a model without them.
 
         Raises:
             FormatError: a cell cannot hold a class.
         """
-        return []
 
     @abstractmethod
     def sentences(

@@ -24,6 +24,7 @@ class StringAnswers(AnswerKind):
     """
 
     does = "writes strings"
+    model = "this model writes strings"
 
     def check(
         self,

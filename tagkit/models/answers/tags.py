@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.filling import fill_columns
 from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.formats.columns.writer import append_column
@@ -13,7 +14,7 @@ from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import DataError, FormatError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.answers.classes import ClassAnswers
-from tagkit.models.answers.conllu import column_values, conllu_lines
+from tagkit.models.answers.conllu import column_values, conllu_columns, conllu_lines
 from tagkit.models.answers.kind import TAGS, Origin, Style, origin_of
 from tagkit.models.answers.labels import (
     LabelAnswers,
@@ -39,20 +40,28 @@ class TagAnswers(LabelAnswers):
     """Tags of tokens.
 
     Attributes:
-        scheme: of the tags.
-        spans: whether they mean spans.
+        data: how the corpus of training is read, with its scheme.
+        spans: whether the tags mean spans.
         columns: labels of each tag column, where there are several.
-        conllu: columns of CoNLL-U that get the tags, such as UPOS or MISC.NER: one for each tag
-            column of the model.
     """
 
-    scheme: str
+    data: DataConfig
     spans: bool
     columns: tuple[ColumnLabels, ...]
-    conllu: tuple[str, ...]
     classes = ()
     by_token = True
     does = "tags"
+    model = "this model tags tokens"
+
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """That of training."""
+        return self.data.scheme
+
+    @property
+    def filled(self) -> tuple[str, ...]:
+        """Columns of CoNLL-U that get the tags, such as UPOS or MISC.NER: one for each column."""
+        return conllu_columns(self.data, spans=self.spans)
 
     @property
     def sets(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -89,7 +98,7 @@ class TagAnswers(LabelAnswers):
         classes = self.cells(answer, style, origin)
         if style.format == CONLLU:
             confidence = style.confidence
-            yield from conllu_lines(answer, classes, self.conllu, origin, confidence=confidence)
+            yield from conllu_lines(answer, classes, self.filled, origin, confidence=confidence)
             return
         suffix = "".join(f"\t{cell}" for cell in classes)
         for sentence in answer.sentences:
@@ -113,7 +122,7 @@ class TagAnswers(LabelAnswers):
             yield from append_column(block, layout, cells)
             return
         columns = prediction.columns or (TagColumn("", prediction.tags, prediction.probabilities),)
-        values = column_values(columns, classes, self.conllu)
+        values = column_values(columns, classes, self.filled)
         yield from fill_columns(block, layout, values, file)
 
     def _appended(
@@ -135,6 +144,10 @@ class TagAnswers(LabelAnswers):
             f"{tag}{separator}{probability:.4f}{suffix}"
             for tag, probability in zip(prediction.tags, prediction.probabilities, strict=True)
         ]
+
+    def cells(self, answer: TaggedText, style: Style, origin: Origin) -> list[str]:
+        """None: there are no classes."""
+        return []
 
     def sentences(
         self, answer: TaggedText, origin: Origin, labels: tuple[str, ...]

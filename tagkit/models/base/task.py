@@ -38,6 +38,7 @@ import numpy as np
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, load_corpus
+from tagkit.errors import TagkitError
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.metrics import Kind
@@ -250,15 +251,22 @@ class Task(ABC):
             vocabulary: of the model.
         """
 
-    def require_labels(self, config: Config) -> None:  # noqa: B027 - optional
+    def require_labels(  # noqa: B027 - optional
+        self, config: Config, error: TagkitError | None = None
+    ) -> None:
         """Refuse what is for labels, of a task that predicts none.
 
         Args:
-            config: resolved.
+            config: of the model.
+            error: to be raised then; None for one that names what is for such models.
 
         Raises:
-            DataError: it predicts none; the message names what is for such models.
+            TagkitError: it predicts none.
         """
+
+    def dev_examples(self, config: Config, split: Split) -> Sequence[Sentence]:
+        """The examples of dev whose loss is computed beside the report; none where that says it."""
+        return self.examples(config, split)
 
     def longest(self, max_length: int) -> int:
         """Words of the longest sentence that is read as one, where `max_length` are asked for."""

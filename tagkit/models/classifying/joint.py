@@ -237,7 +237,7 @@ class JointTask(TagTask):
         """Tags and classes."""
         tags = tag_answers(config, vocabulary)
         of_text = class_answers(config, vocabulary)
-        return JointAnswers(tags.scheme, tags.spans, tags.columns, tags.conllu, of_text)
+        return JointAnswers(tags.data, tags.spans, tags.columns, of_text)
 
     @torch.inference_mode()
     def decode(

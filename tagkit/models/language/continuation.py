@@ -33,7 +33,8 @@ from tagkit.text.records import Sentence, StringAnswer
 from tagkit.value_checks import check_count
 from tagkit.wording import Message, Setting
 
-_NO_LABELS = "this is a language model, which annotates nothing: "
+LANGUAGE_MODEL = "this is a language model"
+_NO_LABELS = f"{LANGUAGE_MODEL}, which annotates nothing: "
 NO_LABELS = (
     f"{_NO_LABELS}tagkit generate continues a text, and tagkit eval scores one (in Python, "
     "tagkit.load_language_model loads it, and tagkit.evaluate scores a text)"
@@ -67,6 +68,7 @@ class PrefixAnswers(StringAnswers):
     """The continuation of each prefix, one a line."""
 
     does = "continues prefixes"
+    model = LANGUAGE_MODEL
 
     def check(
         self,
@@ -138,6 +140,8 @@ class PrefixAnswers(StringAnswers):
 
 class NoAnswers(StringAnswers):
     """Nothing: a language model of texts continues what `tagkit generate` gives it."""
+
+    model = LANGUAGE_MODEL
 
     def check(self, options: PredictionOptions, **others: Any) -> None:
         """Refuse every text.

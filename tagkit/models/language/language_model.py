@@ -25,7 +25,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.corpus.splits.texts import read_text, read_texts, refuse_inside
-from tagkit.errors import BundleError, ConfigError, DataError
+from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.features import Ids
@@ -277,9 +277,13 @@ class LanguageTask(Task):
         """The continuation of a prefix; nothing where lines are no pairs."""
         return PrefixAnswers() if config.data.pairs else NoAnswers()
 
-    def require_labels(self, config: Config) -> None:
+    def require_labels(self, config: Config, error: TagkitError | None = None) -> None:
         """There are none."""
-        raise DataError(NO_LABELS_OF_PAIRS if config.data.pairs else NO_LABELS)
+        raise error or DataError(NO_LABELS_OF_PAIRS if config.data.pairs else NO_LABELS)
+
+    def dev_examples(self, config: Config, split: Split) -> Sequence[Sentence]:
+        """None: the headline of the report is the loss."""
+        return ()
 
     def size(self, split: Split) -> int:
         """Number of its units."""
@@ -352,6 +356,7 @@ class LanguageTask(Task):
                 **({"exact_match": "exact"} if config.data.pairs else {}),
             },
             reads_columns=False,
+            use=_use_of(config),
             shares=False,
         )
 
@@ -375,6 +380,13 @@ def _check_pairs(config: Config) -> None:
         if found != needed.value:
             problem = Message("needs ", needed, f", found {str(found).lower()}")
             raise ConfigError(Setting("data.pairs"), [problem])
+
+
+def _use_of(config: Config) -> str:
+    """The command that uses such a model."""
+    if config.data.pairs:
+        return "predict"
+    return "eval" if config.data.direction == "backward" else "generate"
 
 
 def _head_name(config: Config) -> str:

@@ -24,7 +24,6 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
-from tagkit.models.answers.conllu import conllu_columns
 from tagkit.models.answers.kind import TAGS, AnswerKind
 from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.answers.tags import TagAnswers
@@ -198,9 +197,7 @@ def _beside(context: ModelContext, batch: SentenceBatch) -> Chain | None:
 
 def tag_answers(config: Config, vocabulary: Vocabulary) -> TagAnswers:
     """The tags of a model, and where they go."""
-    spans = has_spans(config.data.scheme)
-    names = conllu_columns(config.data, spans=spans)
-    return TagAnswers(config.data.scheme, spans, vocabulary.columns, names)
+    return TagAnswers(config.data, has_spans(config.data.scheme), vocabulary.columns)
 
 
 class TagTask(Task):

@@ -445,11 +445,13 @@ class UnknownUnits:
 def unknown_units(prepared: Prepared) -> dict[str, UnknownUnits]:
     """The unknown units of "train", "dev" and "test", where there is one, in constant memory.
 
-    Train is there as ids already; the others are read once more.
+    None of a model that reads words and no text. Train is there as ids already; the others are read
+    once more.
     """
     encoded = prepared.encoded
     stream = encoded.stream if isinstance(encoded, ResegmentedText) else encoded
-    assert isinstance(stream, UnitStream)  # of a language model
+    if not isinstance(stream, UnitStream):
+        return {}
     corpus = prepared.corpus
     others = {"dev": corpus.dev, "test": corpus.test}
     # A word that is written like the end of a line is an unknown one.

@@ -131,9 +131,9 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     if folds_by not in ("sentence", "entity"):
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
         raise ConfigError(Setting("folds_by"), [wanted])
-    if not task_of(config).annotates:
-        problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
-        raise ConfigError(Setting("task", config.task), [problem])
+    problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
+    refused = ConfigError(Setting("task", config.task), [problem])
+    task_of(config).require_labels(config, refused)
     if not is_alone():
         raise ConfigError("audit", ["is one process; start it without a launcher"])
     if config.train.seeds:

@@ -232,15 +232,15 @@ def _refuse_unfit(config: Config) -> None:
     Raises:
         TagkitError: an option has no effect or no meaning, or a corpus can be read once only.
     """
-    if not task_of(config).annotates:
-        raise ConfigError(
-            Setting("task", config.task),
-            [
-                "a learning curve is of F1 or accuracy; expected tag, classify or both. For a "
-                "language model, train on texts of several sizes, and compare the bits per "
-                "character of one dev text"
-            ],
-        )
+    refused = ConfigError(
+        Setting("task", config.task),
+        [
+            "a learning curve is of F1 or accuracy; expected tag, classify or both. For a language "
+            "model, train on texts of several sizes, and compare the bits per character of one dev "
+            "text"
+        ],
+    )
+    task_of(config).require_labels(config, refused)
     if not is_alone():
         raise ConfigError(
             "learning curve", ["it is measured by one process; start it without a launcher"]

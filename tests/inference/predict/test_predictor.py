@@ -87,7 +87,8 @@ def test_several_threads_get_the_answers_of_one(
     lines = [sentence(*(f"w{dice.randrange(2000)}" for _ in range(9))) for _ in range(400)]
     alone = tagkit.load(folder, device="cpu")
     expected = [alone.annotate([line], batch_size=1, confidence=True) for line in lines]
-    monkeypatch.setattr("tagkit.inference.predict.word_cache._MAX_BYTES", 40_000)  # often emptied
+    # Often emptied.
+    monkeypatch.setattr("tagkit.inference.predict.sentence_batches._MAX_BYTES", 40_000)
     shared = tagkit.load(folder, device="cpu")
 
     def annotated(line: Sentence) -> list[Prediction]:

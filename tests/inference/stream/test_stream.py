@@ -20,12 +20,13 @@ from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Lines, Output
 from tagkit.inference.stream.stream import (
     DocumentChunks,
+    SerialWorker,
     StreamOptions,
     _chunks,
     _outputs,
     annotate_file,
 )
-from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+from tagkit.inference.stream.workers import WorkerConfig, WorkerPool
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 

@@ -19,8 +19,7 @@ from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-from tagkit.inference.stream.stream import StreamOptions, annotate_file
-from tagkit.inference.stream.workers import SerialWorker
+from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file
 from tagkit.models.answers.kind import Style
 from tagkit.models.language.continuation import Continuation, PrefixReader
 from tagkit.models.language.reader import Reader

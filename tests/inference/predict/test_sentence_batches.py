@@ -15,7 +15,7 @@ from tagkit.features.batching.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict import word_cache
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.predict.word_cache import WordCache, WordReader
+from tagkit.inference.predict.sentence_batches import WordCache, WordReader
 from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.layers.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.layers.inference import layer_reader
