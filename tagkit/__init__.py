@@ -21,7 +21,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       nn/crf/chain.py              -> best path                    (batch, time)
       models/tagging/tag_decoding.py
                                    -> tags in IOB2 again; Span(0, 1, "ORG")
-      inference/write/render.py, corpus/formats/columns/writer.py
+      models/answers/tags.py, corpus/formats/columns/writer.py
                                    -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags
       evaluation/reports/tag_report.py

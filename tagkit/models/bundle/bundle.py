@@ -135,7 +135,8 @@ def _load(path: Path) -> Bundle:
     task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     check_affixes(config, vocabulary, folder / CONFIG)  # of every task
     check_units(config, vocabulary, folder / VOCABULARY)
-    check_contextual(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
+    if config.embeddings.contextual or vocabulary.contextual:
+        check_contextual(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     model = build_without_weights(config, vocabulary)
     digest = parts.metadata["sha256"][WEIGHTS]
     weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), digest)

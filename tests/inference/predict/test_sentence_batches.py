@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tagkit
 from tagkit.features.batching.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predict import word_cache
+from tagkit.inference.predict import sentence_batches
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.predict.sentence_batches import WordCache, WordReader
 from tagkit.models.base.tensors import to_tensors
@@ -67,7 +67,7 @@ def test_a_word_keeps_its_row_and_a_full_table_begins_anew(
     width *= len(predictor.model.members)
     feature_rows = table.feature_rows()
     assert feature_rows is not None  # a CRF of word features was best on dev
-    monkeypatch.setattr(word_cache, "_MAX_BYTES", (4 * width + feature_rows.row_bytes) * 5)
+    monkeypatch.setattr(sentence_batches, "_MAX_BYTES", (4 * width + feature_rows.row_bytes) * 5)
     assert table.rows(["Ada", "Rome"]).tolist() == [0, 1]
     assert table.rows(["Rome", "visits", "Ada"]).tolist() == [1, 2, 0]
     kept = table.table().vectors[:3].clone()
@@ -85,7 +85,7 @@ def test_answers_are_the_same_when_the_table_is_too_small(
 ) -> None:
     lines = [sentence(*(line.split("\t")[0] for line in rows)) for rows in tiny.lines(60, 5)]
     expected = predictor.annotate(lines, batch_size=16, confidence=False)
-    monkeypatch.setattr(word_cache, "_MAX_BYTES", 1)
+    monkeypatch.setattr(sentence_batches, "_MAX_BYTES", 1)
     small = tagkit.load(folder, device="cpu")
     for start in range(0, 60, 20):
         found = small.annotate(lines[start : start + 20], batch_size=16, confidence=False)
