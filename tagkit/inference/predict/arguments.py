@@ -53,16 +53,19 @@ def _has_plain_words(sentence: Sentence) -> bool:
         return False
 
 
-def options_of(given: Mapping[str, Any]) -> PredictionOptions:
-    """The options that a caller gives, by name.
+def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> PredictionOptions:
+    """The options that a caller gives, as a record, by their names, or both.
 
     Raises:
-        DataError: one is unknown.
+        DataError: one is unknown, or `options` is no such record.
     """
+    if not isinstance(options, PredictionOptions | None):
+        found = clipped(repr(options))
+        raise DataError(f"options: expected PredictionOptions, found {found}")
     names = [field.name for field in fields(PredictionOptions)]
-    if unknown := [name for name in given if name not in names]:
+    if unknown := [name for name in named if name not in names]:
         raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {', '.join(names)}")
-    return PredictionOptions(**given)
+    return replace(options or PredictionOptions(), **named)
 
 
 def check_split(split: Any) -> None:

@@ -102,19 +102,34 @@ class Predictor(SentencePredictor):
 
     # A str is an iterable of str too; one str is one text.
     @overload
-    def predict(self, inputs: str | Sentence | Document, **options: Any) -> TaggedText: ...
+    def predict(
+        self,
+        inputs: str | Sentence | Document,
+        options: PredictionOptions | None = ...,
+        **named: Any,
+    ) -> TaggedText: ...
 
     @overload
-    def predict(self, inputs: Iterable[Input], **options: Any) -> list[TaggedText]: ...
+    def predict(
+        self, inputs: Iterable[Input], options: PredictionOptions | None = ..., **named: Any
+    ) -> list[TaggedText]: ...
 
-    def predict(self, inputs: str | Sentence | Document | Iterable[Input], **options: Any) -> Any:
+    @without_collection()
+    def predict(
+        self,
+        inputs: str | Sentence | Document | Iterable[Input],
+        options: PredictionOptions | None = None,
+        **named: Any,
+    ) -> Any:
         """Predict tags and spans, with their offsets in the text, and classes of the text.
 
         Args:
             inputs: one raw text, `Sentence` or `Document`, or several inputs, each of these or a
                 sequence of words. A raw text is split into sentences and tokens. A line end ends a
                 sentence; if texts have classes, each text is read as one sequence.
-            options: fields of `PredictionOptions`, such as confidence, threshold or batch_size.
+            options: what is asked of the model; None for the defaults.
+            named: fields of `PredictionOptions`, such as confidence, threshold or batch_size, in
+                place of those of `options`.
 
         Returns:
             The prediction for one text, or a list of predictions for several inputs. That of a
@@ -125,23 +140,22 @@ class Predictor(SentencePredictor):
                 `Sentence` without the feature columns that the model was trained with, or an option
                 that is unknown, out of its range or without effect on the model.
         """
-        answers = self.answered(inputs, options_of(options))
-        return answers[0] if is_one(inputs) else answers
-
-    @without_collection()
-    def answered(
-        self, inputs: str | Sentence | Document | Iterable[Input], options: PredictionOptions
-    ) -> list[Any]:
-        """The answer to each input, as `predict` gives them."""
-        texts = self.texts(inputs)
+        asked = options_of(options, named)
+        texts = self._texts(inputs)
         # All sentences of all texts at once, so that batches are full and of similar length.
-        found = iter(self.annotated([each for text in texts for each in text.sentences], options))
-        return [
+        found = iter(self.annotate([each for text in texts for each in text.sentences], asked))
+        answers = [
             self.answers.assemble(text, [next(found) for _ in text.sentences]) for text in texts
         ]
+        return answers[0] if is_one(inputs) else answers
 
     def stream(
-        self, inputs: Iterable[Input], *, window_words: int = WINDOW_WORDS, **options: Any
+        self,
+        inputs: Iterable[Input],
+        options: PredictionOptions | None = None,
+        *,
+        window_words: int = WINDOW_WORDS,
+        **named: Any,
     ) -> Iterator[TaggedText]:
         """Predict for any number of inputs in constant memory, in their order, as they are read.
 
@@ -152,11 +166,12 @@ class Predictor(SentencePredictor):
         Args:
             inputs: any iterable of what `predict` takes: lines of a file, records of `read`, a
                 generator that never ends.
+            options: as for `predict`; on_removed is called for each chunk.
             window_words: number of words, roughly, that are read before they are predicted
                 together. With 1 each input is answered before the next is taken, which is slow. A
                 `Sentence` of a document waits for the others of it if the model reads documents, or
                 has label consistency.
-            options: as for `predict`; on_removed is called for each chunk.
+            named: as for `predict`.
 
         Raises:
             DataError: as for `predict`; or the inputs are a single text.
@@ -167,7 +182,7 @@ class Predictor(SentencePredictor):
         # Checked here, and not when the first answer is taken, which may be elsewhere.
         several = inputs_of(inputs)
         check_count("window_words", window_words)
-        asked = options_of(options)
+        asked = options_of(options, named)
         chunks = chunks_of(
             several,
             window_words,
@@ -176,7 +191,7 @@ class Predictor(SentencePredictor):
             max_length=asked.max_length,
             marked_only=self.config.marked_documents_only,
         )
-        return (answer for chunk in chunks for answer in self.predict(chunk, **options))
+        return (answer for chunk in chunks for answer in self.predict(chunk, asked))
 
     # As for `predict`: one str is one text.
     @overload
@@ -212,7 +227,7 @@ class Predictor(SentencePredictor):
             DataError: the model predicts no tags, `count` is below 1, or an input cannot be read,
                 as for `predict`.
         """
-        texts = self.texts(inputs)
+        texts = self._texts(inputs)
         sentences = [sentence for text in texts for sentence in text.sentences]
         found = iter(self._alternatives(sentences, count, batch_size=batch_size))
         each = [
@@ -224,12 +239,20 @@ class Predictor(SentencePredictor):
     # As for `predict`: one str is one text.
     @overload
     def predict_sets(
-        self, inputs: str | Sentence | Document, coverage: float = ..., **options: Any
+        self,
+        inputs: str | Sentence | Document,
+        coverage: float = ...,
+        options: PredictionOptions | None = ...,
+        **named: Any,
     ) -> TextSets: ...
 
     @overload
     def predict_sets(
-        self, inputs: Iterable[Input], coverage: float = ..., **options: Any
+        self,
+        inputs: Iterable[Input],
+        coverage: float = ...,
+        options: PredictionOptions | None = ...,
+        **named: Any,
     ) -> list[TextSets]: ...
 
     @without_collection()
@@ -237,7 +260,8 @@ class Predictor(SentencePredictor):
         self,
         inputs: str | Sentence | Document | Iterable[Input],
         coverage: float = 0.9,
-        **options: Any,
+        options: PredictionOptions | None = None,
+        **named: Any,
     ) -> TextSets | list[TextSets]:
         """Predict sets of taggings, and of classes, of which one is right as often as asked for.
 
@@ -247,6 +271,7 @@ class Predictor(SentencePredictor):
                 that the model was calibrated with by `tagkit calibrate`.
             options: as for `predict`, for the answers that the sets stand beside, but for
                 `min_confidence`: a set also has answers that are improbable.
+            named: as for `predict`.
 
         Returns:
             The prediction for one text with a set for each of its sentences, or a list of such
@@ -257,24 +282,16 @@ class Predictor(SentencePredictor):
                 small for the coverage, `min_confidence` is given, or an input cannot be read, as
                 for `predict`.
         """
-        asked = options_of(options)
+        asked = options_of(options, named)
         require_sets(self, coverage)  # before the work
         refuse_removal(asked.min_confidence)
         items = [materialized(item) for item in inputs_of(inputs)]  # read twice below
-        found = self.with_sets(items, self.answered(items, asked), coverage, asked)
+        answers = self.predict(items, asked)
+        texts = self._texts(items)
+        found = with_sets(self, texts, answers, coverage, batch_size=asked.batch_size)
         return found[0] if is_one(inputs) else found
 
-    def with_sets(
-        self,
-        inputs: Sequence[Input],
-        answers: Sequence[TaggedText],
-        coverage: float,
-        options: PredictionOptions,
-    ) -> list[TextSets]:
-        """The answers to inputs with the sets of their sentences, as `predict_sets` gives them."""
-        return with_sets(self, self.texts(inputs), answers, coverage, batch_size=options.batch_size)
-
-    def texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
+    def _texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
         """The inputs as the model reads them."""
         tokenizer, whole = self.config.data.tokenizer, self.task.is_whole
         return [self.answers.read(item, tokenizer, whole=whole) for item in inputs_of(inputs)]

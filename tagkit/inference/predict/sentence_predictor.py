@@ -105,14 +105,22 @@ class SentencePredictor:
         # as a score of 0, and are not an error.
         return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
 
-    def annotate(self, sentences: Iterable[Sentence], **options: Any) -> list[Any]:
+    @without_collection()
+    def annotate(
+        self,
+        sentences: Iterable[Sentence],
+        options: PredictionOptions | None = None,
+        **named: Any,
+    ) -> list[Any]:
         """Predict tags, spans and classes of each sentence, in the order of the sentences.
 
         Args:
             sentences: with the feature columns of training; their own tags and classes are ignored.
                 A model that reads documents reads neighbours of one `document` as one sequence;
                 with label consistency the mentions of a name in them help to decide on each other.
-            options: fields of `PredictionOptions`, such as confidence or batch_size.
+            options: what is asked of the model; None for the defaults.
+            named: fields of `PredictionOptions`, such as confidence or batch_size, in place of
+                those of `options`.
 
         Returns:
             A `Prediction` for each.
@@ -121,14 +129,10 @@ class SentencePredictor:
             DataError: an option is unknown, out of its range or without effect on the model, or one
                 of `sentences` is not a Sentence.
         """
-        return self.annotated(sentences, options_of(options))
-
-    @without_collection()
-    def annotated(self, sentences: Iterable[Sentence], options: PredictionOptions) -> list[Any]:
-        """The prediction for each sentence, as `annotate` gives them."""
-        options.check()
-        self.answers.check(options, precision=self.precision)
-        return self._predicted(checked_sentences(sentences), options)
+        asked = options_of(options, named)
+        asked.check()
+        self.answers.check(asked, precision=self.precision)
+        return self._predicted(checked_sentences(sentences), asked)
 
     @chosen_threads()
     def _predicted(self, sentences: Sequence[Sentence], options: PredictionOptions) -> list[Any]:

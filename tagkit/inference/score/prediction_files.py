@@ -241,9 +241,9 @@ def _as_json(
     predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """A JSON object for each text, with what the model predicts."""
-    style = Style(JSONL, predictor.answers)
+    style, tokenizer = Style(JSONL, predictor.answers), predictor.config.data.tokenizer
     for sentence, prediction in zip(split.sentences, predictions, strict=True):
-        (text,) = predictor.texts(sentence)
+        text = predictor.answers.read(sentence, tokenizer, whole=predictor.task.is_whole)
         origin = Origin(split.path, sentence.lines[0] if sentence.lines else 1)
         answer = predictor.answers.assemble(text, [prediction])
         yield from (f"{line}\n" for line in answer_lines(answer, style, origin))

@@ -210,7 +210,7 @@ class Annotator:
         """The lines of a column file with the predicted tags."""
         sentences = [block.sentence for block in chunk.blocks if block.sentence]
         # Not `predict`: columns need no offsets of tokens, which cost as much time as the network.
-        predictions = self.predictor.annotated(sentences, self._predict_options)
+        predictions = self.predictor.annotate(sentences, self._predict_options)
         self._tokens += sum(map(len, sentences))
         found = iter(predictions)
         for block in chunk.blocks:
@@ -227,9 +227,11 @@ class Annotator:
     def _predict(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """The answer to each input."""
         options, coverage = self._predict_options, self.options.coverage
-        answers: Sequence[Any] = self.predictor.answered(inputs, options)
-        if coverage is not None:
-            answers = self.predictor.with_sets(inputs, answers, coverage, options)
+        answers: Sequence[Any]
+        if coverage is None:
+            answers = self.predictor.predict(inputs, options)
+        else:
+            answers = self.predictor.predict_sets(inputs, coverage, options)
         self._tokens += sum(map(self.style.answers.size, answers))
         return answers
 

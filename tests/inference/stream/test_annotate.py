@@ -31,7 +31,7 @@ class Upper:
         self.answers = answers_of(gives, classes=classes)
         self.asked: list[PredictionOptions] = []
 
-    def annotated(
+    def annotate(
         self, sentences: Sequence[Sentence], options: PredictionOptions
     ) -> list[Prediction]:
         self.asked.append(options)
@@ -40,9 +40,9 @@ class Upper:
                 options.on_long(len(sentence))
         return [self._prediction(sentence, options.confidence) for sentence in sentences]
 
-    def answered(self, inputs: Sequence[Input], options: PredictionOptions) -> list[TaggedText]:
+    def predict(self, inputs: Sequence[Input], options: PredictionOptions) -> list[TaggedText]:
         texts = [as_text(each, "multilingual", whole=self.gives.classes) for each in inputs]
-        return [as_tagged(text, self.annotated(text.sentences, options)) for text in texts]
+        return [as_tagged(text, self.annotate(text.sentences, options)) for text in texts]
 
     def _prediction(self, sentence: Sentence, confidence: bool) -> Prediction:
         gives, tags = self.gives, tuple("X" if w.isupper() else "O" for w in sentence.words)
