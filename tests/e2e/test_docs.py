@@ -23,6 +23,7 @@ from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BENCHMARKS = [ROOT / "benchmarks" / "BENCHMARKS.md", *sorted(ROOT.glob("benchmarks/pages/*.md"))]
 # Their examples train models of their own.
 TRAINING_PAGES = (
     "calibration.md", "columns.md", "language-models.md", "training.md", "troubleshooting.md",
@@ -138,7 +139,7 @@ def test_the_page_on_configuration_has_every_option_with_its_default_and_help() 
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
-    for page in PAGES:
+    for page in [*PAGES, *BENCHMARKS]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
@@ -174,8 +175,7 @@ def test_the_line_that_the_page_on_extending_shows_is_what_its_example_gives(
     assert f"the line `{last}`" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks" / "BENCHMARKS.md"],
-                         ids=lambda page: page.name)  # fmt: skip
+@pytest.mark.parametrize("page", [*PAGES, *BENCHMARKS], ids=lambda page: page.name)
 def test_the_files_of_the_project_that_a_page_names_exist(page: Path) -> None:
     quoted = re.findall(r"`([^`\n]+)`", page.read_text("utf-8"))
     paths = re.findall(
