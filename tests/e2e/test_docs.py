@@ -25,7 +25,9 @@ from tagkit.training.trainer import train
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NEWCOMERS = [page for page in PAGES if page.name.startswith("from-")]
+OF_THE_PROJECT = [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 BENCHMARKS = [ROOT / "benchmarks" / "BENCHMARKS.md", *sorted(ROOT.glob("benchmarks/pages/*.md"))]
+NUMBER = r"\d[\d,]*\.\d+|\d+,\d{3}"
 # Their examples train models of their own.
 TRAINING_PAGES = (
     "calibration.md", "columns.md", "language-models.md", "training.md", "troubleshooting.md",
@@ -163,10 +165,24 @@ def test_the_options_beside_those_of_another_tool_exist(page: Path) -> None:
 
 
 def test_pages_for_a_first_reading_are_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
     for page in NEWCOMERS:
         assert len(page.read_text("utf-8").splitlines()) <= 40, page.name
     versions = (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## ")
     assert all(len(version.splitlines()) <= 120 for version in versions)
+
+
+def test_the_figures_of_the_readme_stand_in_the_benchmarks() -> None:
+    scores, others = re.findall(
+        r"^## (?:How good it is|Beside others)\n(.*?)^## ",
+        (ROOT / "README.md").read_text("utf-8").replace("\n## ", "\n## \n## "), re.M | re.S,
+    )  # fmt: skip
+    measured = {
+        number for page in BENCHMARKS for number in re.findall(NUMBER, page.read_text("utf-8"))
+    }
+    quoted = {*re.findall(NUMBER, scores + others)}
+    assert len(quoted) > 20
+    assert quoted <= measured
 
 
 def test_the_front_page_and_the_menu_of_the_site_name_every_page() -> None:
@@ -194,7 +210,7 @@ def test_the_page_on_configuration_has_every_option_with_its_default_and_help() 
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
-    for page in [*PAGES, *BENCHMARKS]:
+    for page in [*PAGES, *BENCHMARKS, *OF_THE_PROJECT]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
@@ -230,7 +246,7 @@ def test_the_line_that_the_page_on_extending_shows_is_what_its_example_gives(
     assert f"the line `{last}`" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", [*PAGES, *BENCHMARKS], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *BENCHMARKS, *OF_THE_PROJECT], ids=lambda page: page.name)
 def test_the_files_of_the_project_that_a_page_names_exist(page: Path) -> None:
     quoted = re.findall(r"`([^`\n]+)`", page.read_text("utf-8"))
     paths = re.findall(
