@@ -89,6 +89,7 @@ class Predictor(SentencePredictor):
     itself, so that as many caches are kept as calls have run at the same time.
 
     Attributes:
+        answers: what the model predicts of a text: how it is asked for, written and shown.
         config: the resolved configuration of the model.
         device: that it predicts on.
         precision: of the encoder's recurrent products.

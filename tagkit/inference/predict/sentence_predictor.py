@@ -261,7 +261,17 @@ class SentencePredictor:
         confidence: bool = False,
         max_length: int = MAX_LENGTH,
     ) -> list[Any]:
-        """The predictions that a score on a corpus needs; none where the text itself is scored."""
+        """The predictions that a score on a corpus needs; none where the text itself is scored.
+
+        Args:
+            split: the corpus.
+            batch_size: maximum number of sentences in a batch.
+            confidence: whether to compute probabilities.
+            max_length: maximum number of words of a sentence that is read as one.
+
+        Raises:
+            DataError: `batch_size` or `max_length` is out of its range.
+        """
         # The default length of windows, not that of the configuration: `predict` uses the same.
         options = PredictionOptions(
             batch_size=batch_size, confidence=confidence, max_length=max_length
