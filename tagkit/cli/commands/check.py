@@ -153,7 +153,7 @@ def repair_lines(file: str, done: "Repaired") -> Iterator[str]:
 
 
 def _facts_lines(facts: "FileFacts") -> Iterator[str]:
-    from tagkit.corpus.lint.labels import shown
+    from tagkit.corpus.lint.findings import labels_text
     from tagkit.corpus.source.source import source_name
 
     texts = facts.scheme in ("classes", None)  # an example is a text there, not a sentence
@@ -169,7 +169,7 @@ def _facts_lines(facts: "FileFacts") -> Iterator[str]:
     for counts, what in ((labels, "type" if facts.scheme not in _NO_TYPES else "label"),
                          (Counter(facts.classes), "class")):  # fmt: skip
         if counts:
-            yield f"  {plural(len(counts), what)}: {shown([*counts], counts)}"
+            yield f"  {plural(len(counts), what)}: {labels_text(counts)}"
 
 
 def _what(facts: "FileFacts") -> str:

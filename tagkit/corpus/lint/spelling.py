@@ -51,18 +51,3 @@ def _one_letter_apart(one: str, other: str) -> bool:
     rest = one[start + 1 :] if len(one) == len(other) else one[start:]
     changed = other[start : start + 1] + (one[start : start + 1] if len(one) == len(other) else "")
     return rest == other[start + 1 :] and not any(char.isdigit() for char in changed)
-
-
-def corrections(odd: frozenset[str], tags: Counter[str], times: int) -> dict[str, str]:
-    """For odd tags the tag that differs in case or punctuation alone, if it is far more frequent.
-
-    Args:
-        odd: tags of no scheme.
-        tags: how often each tag of the file occurs.
-        times: how many times as frequent as the odd one the other must be.
-    """
-    return {
-        other: one
-        for one, other in variants(tags, plain=True)
-        if other in odd and one not in odd and tags[one] >= times * tags[other]
-    }

@@ -24,7 +24,8 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     ended = tagkit("check", bad, "--fix", tmp_path / "good.conll")
     assert ended.code == 1
     assert "is illegal in IOB2: 1 time" in ended.out
-    assert f"wrote {tmp_path / 'good.conll'}; repairs:\n  I-LOC is now B-LOC: line" in ended.out
+    assert f"wrote {tmp_path / 'good.conll'}; repairs:\n  left out a sentence" in ended.out
+    assert "\n  I-LOC is now B-LOC: line" in ended.out
     facts = json.loads(tagkit("check", tmp_path / "good.conll", "--json").out)
     assert [f["kind"] for f in facts["findings"] if f["severity"] == "error"] == ["unreadable"]
     assert tagkit("check", "nothing").code == 1

@@ -74,10 +74,6 @@ def test_a_program_gives_paths_and_options_of_data(tmp_path: Path) -> None:
             tagkit.check(paths)  # type: ignore[arg-type]
 
 
-def counted(**counts: int) -> dict[str, int]:
-    return {name.replace("_", "-"): count for name, count in counts.items()}
-
-
 def test_what_cannot_be_read_in_a_folder_is_told_with_its_file(tmp_path: Path) -> None:
     for name, content in (("neg/1", b"bad"), ("neg/2", b"\xff"), ("pos/1", b"good")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -103,27 +99,6 @@ def test_what_was_not_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
     kinds = {finding.kind for finding in report.findings}
     assert "unreadable" in kinds
     assert not kinds & {"one-label", "unknown-label", "unknown-class"}
-
-
-def test_pairs_of_a_language_model_are_named_where_no_column_is_one_of_labels(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("red cat\tcat red\nblue dog\tdog blue\n\n", encoding="utf-8")
-    for options in ({}, {"pairs": True, "context": "line"}):
-        report = check_files([str(path)], DataConfig(**options))  # type: ignore[arg-type]
-        assert [(each.severity, each.kind) for each in report.findings] == [
-            ("error", "unreadable"), ("note", "pairs"),
-        ]  # fmt: skip
-        assert str(report.findings[1].message) == (
-            "its lines may be pairs of a prefix and a continuation, of a language model: "
-            "data.format=text reads them as such"
-        )
-    assert not check_files([str(path)], DataConfig(format="text")).errors
-    for row in ("1\tred\tcat", "\tcat red", "red"):  # no pair
-        path.write_text(f"red cat\tcat red\n{row}\n", encoding="utf-8")
-        findings = check_files([str(path)], DataConfig(format="tsv")).findings
-        assert "pairs" not in [each.kind for each in findings]
 
 
 def test_an_error_in_standard_input_stands_under_its_name_of_the_report(

@@ -1,9 +1,12 @@
-"""Labels that are too few, unknown, or all alike."""
+"""What each check finds: in labels, characters, repetition, line ends and encodings."""
 
 from pathlib import Path
 
 import pytest
 from lint_reports import check, told
+
+from tagkit.config import DataConfig
+from tagkit.corpus.lint.check import check_files
 
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
 
@@ -176,17 +179,6 @@ def test_illegal_transitions_are_told_by_kind_with_their_lines(tmp_path: Path) -
     ]
 
 
-def test_a_part_in_another_scheme_is_told(tmp_path: Path) -> None:
-    report = check(tmp_path, GOOD * 9 + "a I-PER\nb O\n\n" * 3)
-    assert told(report, "mixed-schemes", tmp_path) == [
-        ("error", "3 sentences in IOB1, not in IOB2 as the others", (73, 76, 79)),
-    ]
-    assert not told(check(tmp_path, GOOD * 9), "mixed-schemes", tmp_path)
-    # Most of what is wrong here is right in no scheme.
-    wrong = "a I-PER\nb O\n\n" * 2 + "a I-PER\nb E-PER\n\n" * 3
-    assert not told(check(tmp_path, GOOD * 9 + wrong), "mixed-schemes", tmp_path)
-
-
 def test_tags_of_no_scheme_are_told(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD * 3 + "a B_PER\n")
     assert told(report, "tag-of-no-scheme", tmp_path) == [
@@ -220,3 +212,171 @@ def test_the_scheme_that_the_configuration_names_is_the_one_that_counts(tmp_path
     assert told(words, "tag-of-no-scheme", tmp_path)[0] == (
         "error", "tag 'DT' is none of IOB2, which data.scheme names: 1 time", (1,)
     )  # fmt: skip
+
+
+def test_odd_characters_of_words_and_labels_are_named(tmp_path: Path) -> None:
+    report = check(
+        tmp_path, "a\u200b B-X\u200b\nb\ufffd O\nc\x96 O\nd\xad O\ne\x07 O\nfine\u0301 O\n"
+    )
+    found = [(each.message, each.lines) for each in report.findings if each.severity == "warning"]
+    for number, char in enumerate(("U+200B", "U+FFFD", "U+0096", "U+00AD", "U+0007"), 1):
+        assert [lines for message, lines in found if char in message and "word" in message] == [
+            (number,)
+        ]
+    assert [lines for message, lines in found if "1 label such as 'B-X\\u200b'" in message] == [
+        (1,)
+    ]
+    assert told(report, "not-NFC", tmp_path)[0][2] == (6,)
+
+
+def test_over_512_tokens_a_sentence_is_long_among_long_ones(tmp_path: Path) -> None:
+    report = check(tmp_path, ("w O\n" * 99 + "x B-X\n\n") * 20 + "w O\n" * 513 + "\n")
+    ((_, message, _),) = told(report, "long-sentence", tmp_path)
+    assert message.startswith("1 sentence over 512 tokens, the longest of 513 (")
+
+
+def test_a_sentence_that_runs_on_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD * 30 + "w O\n" * 300 + "\n")
+    assert told(report, "long-sentence", tmp_path) == [
+        ("warning", "1 sentence over 200 tokens, the longest of 300 (are blank lines missing?)",
+         (241,)),
+    ]  # fmt: skip
+
+
+def test_words_that_were_decoded_wrongly_are_told_with_what_they_are(tmp_path: Path) -> None:
+    whole = "België é Ñu “ Łódź 日 ß"
+    for encoding in ("cp1252", "latin-1"):
+        words = whole.split() if encoding == "cp1252" else ["België", "é"]
+        wrong = [word.encode().decode("latin-1") for word in words]
+        if encoding == "cp1252":
+            wrong = [word.encode("latin-1").decode("cp1252", "replace") for word in wrong]
+            wrong = [word for word in wrong if "\ufffd" not in word]
+        report = check(tmp_path, "".join(f"{word} O\n" for word in (*wrong, *words, "Ãr", "x")))
+        ((severity, message, lines),) = told(report, "twice-encoded", tmp_path)
+        assert (severity, lines) == ("warning", (*range(1, len(wrong) + 1),))
+        assert "'BelgiÃ«', which is 'België' if its bytes are read as UTF-8" in message
+    report = check(tmp_path, "".join(f"{word} O\n" for word in whole.split()))
+    assert not told(report, "twice-encoded", tmp_path)
+
+
+def test_ordinary_characters_of_all_scripts_are_not_odd(tmp_path: Path) -> None:
+    words = [
+        "Åse",
+        "می\u200cخواهم",
+        "日本",
+        "हिन्दी",
+        "🧑🏽",
+        "👩\u200d💻",
+        "“x”",
+        "a\xa0b",
+        "naïve",
+        "Ω",
+        "مرحبا",
+    ]
+    report = check(tmp_path, "".join(f"{word} B-X\n" for word in words))
+    assert not [f for f in report.findings if f.kind == "odd-character"]
+
+
+def test_repeated_sentences_are_told_and_contradictions_too(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    report = check(tmp_path, long + "x B-X\n\n" + long.replace("a B-X", "a O") + "x B-X\n\n")
+    assert told(report, "duplicate", tmp_path) == [
+        ("warning", "1 sentence of 5 tokens or more repeats an earlier one", (9,)),
+        ("note", "1 sentence under 5 tokens repeats an earlier one", (15,)),
+    ]
+    assert told(report, "contradiction", tmp_path) == [
+        ("warning", "1 sentence occurs with different labels", (1, 9)),
+    ]
+
+
+def test_a_small_overlap_and_one_that_leaves_train_out_are_notes(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    others = "".join(long.replace("a ", f"{number} ") for number in range(150))
+    files = {
+        "train.conll": long + GOOD,
+        "dev.conll": others + long,
+        "test.conll": others.replace("b O", "c O") + long + "Ben B-PER\nsaw O\nRome B-LOC\n",
+    }
+    assert [(s, m) for s, m, _ in told(check(tmp_path, files), "overlap", tmp_path)] == [
+        ("note", "1 sentence of 5 tokens or more (0.7 %) occurs in train.conll too"),
+        ("note", "1 sentence of 5 tokens or more (0.7 %) occurs in train.conll too"),
+        ("note", "1 sentence under 5 tokens (100.0 %) occurs in train.conll too"),
+        ("note", "1 sentence of 5 tokens or more (0.7 %) occurs in dev.conll too"),
+    ]
+
+
+def test_a_large_overlap_is_a_warning_where_it_is_one_with_train(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    other = "v B-X\nw O\nx O\ny O\nz O\n\n"
+    files = {"train.conll": long, "dev.conll": other, "test.conll": long + other}
+    assert [(s, m) for s, m, _ in told(check(tmp_path, files), "overlap", tmp_path)] == [
+        ("warning", "1 sentence of 5 tokens or more (50.0 %) occurs in train.conll too: scores may "
+         "be too good"),
+        ("note", "1 sentence of 5 tokens or more (50.0 %) occurs in dev.conll too"),
+    ]  # fmt: skip
+
+
+def test_one_surface_with_several_labels_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, "Rome B-LOC\nsaw O\n\n" * 3 + "Rome B-ORG\nwon O\n\n")
+    assert told(report, "ambiguous-surface", tmp_path) == [
+        ("note", "1 of 1 distinct entities occur with several labels: 'Rome' (LOC 3, ORG 1)", ()),
+    ]
+
+
+def test_the_surfaces_whose_rarer_labels_are_many_come_first(tmp_path: Path) -> None:
+    def said(word: str, **counts: int) -> str:
+        return "".join(f"{word} B-{label}\n\n" * n for label, n in counts.items())
+
+    report = check(tmp_path, said("a", X=90, Y=1) + said("b", X=4, Y=3) + said("c", X=5, Y=2))
+    ((_, message, _),) = told(report, "ambiguous-surface", tmp_path)
+    assert message.endswith(": 'b' (X 4, Y 3), 'c' (X 5, Y 2), 'a' (X 90, Y 1)")
+
+
+def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
+    report = check(tmp_path, "\ufeffa B-X\r\nb O \n\t\nc\rc O\nd O")
+    assert told(report, "byte-order-mark", tmp_path) == [
+        ("note", "begins with a byte order mark", (1,))
+    ]
+    assert told(report, "crlf", tmp_path) == [
+        ("note", "1 line with the line end of Windows (CRLF)", (1,))
+    ]
+    assert told(report, "trailing-blank", tmp_path) == [
+        ("note", "1 line with blanks or tabs at the end", (2,))
+    ]
+    assert told(report, "blank-separator", tmp_path) == [
+        ("note", "1 line between sentences with nothing but blanks or tabs", (3,))
+    ]
+    assert told(report, "cr-inside", tmp_path) == [
+        ("warning", "1 line with a carriage return inside (the line end of an old Mac?)", (4,))
+    ]
+    assert told(report, "last-line", tmp_path) == [("note", "the last line has no line end", (5,))]
+
+
+def test_a_carriage_return_at_the_end_of_a_file_is_no_line_end_of_windows(tmp_path: Path) -> None:
+    report = check(tmp_path, "a B-X\rb O\r\r")
+    assert told(report, "crlf", tmp_path) == []
+    report = check(tmp_path, "a B-X\r\nb O\r")
+    assert told(report, "crlf", tmp_path) == [
+        ("note", "1 line with the line end of Windows (CRLF)", (1,))
+    ]
+
+
+def test_lines_that_are_not_odd_are_not_noted(tmp_path: Path) -> None:
+    assert [finding.kind for finding in check(tmp_path, "").findings] == ["empty"]
+    kinds = {"byte-order-mark", "crlf", "blank-separator", "trailing-blank", "last-line"}
+    assert not kinds & {finding.kind for finding in check(tmp_path, GOOD).findings}
+    (tmp_path / "wide.conll").write_bytes(GOOD.encode("utf-16"))
+    wide = check_files([str(tmp_path / "wide.conll")], DataConfig(encoding="utf-16"))
+    assert not kinds & {finding.kind for finding in wide.findings}
+
+
+def test_utf_8_that_is_read_as_something_else_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, "Mísia B-PER\n", encoding="latin-1")
+    assert told(report, "encoding", tmp_path) == [
+        ("warning", "it is read in latin-1, and all of it is UTF-8 too: is that its encoding?", ()),
+    ]
+    (tmp_path / "b.conll").write_bytes("café B-X\n".encode("latin-1"))
+    (tmp_path / "c.conll").write_bytes(b"plain B-X\n")
+    for name in ("b.conll", "c.conll"):
+        others = check_files([str(tmp_path / name)], DataConfig(encoding="latin-1"))
+        assert not told(others, "encoding", tmp_path)
