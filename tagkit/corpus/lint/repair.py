@@ -167,30 +167,39 @@ class _Repair:
 
     def repaired(self) -> Repaired:
         """The file's lines with all repairs."""
-        encoding, facts = self.source.encoding, self.source.facts
-        # One encoding for all copies; UTF-8 can write whatever could be read.
-        if not is_utf_8(encoding):
-            self.done["encoding", f"wrote it in UTF-8, no longer in {encoding}"] = []
-        if facts.has_mark:  # which the decoder has left out
-            self._say_odd("byte-order-mark", 1)
-        if self.blocks and not facts.ends_last_line:
-            last = self.blocks[-1]
-            self._say_odd("last-line", last.first_line + len(last.lines) - 1)
+        self._note_file()
         lines: list[str] = []
         seen: set[tuple[str, ...]] = set()
         for block in self.blocks:
             mended = self._with_tags(block, self.layout) if self.layout else block
             clean = tuple(self._clean(mended))
-            if self._is_repeated(mended, clean, seen):
-                message = "left out a sentence that is equal to an earlier one in all columns"
-                self._say("repeated-sentence", message, block.first_line)
-            else:
-                lines += clean
+            if block.sentence and is_long(block.sentence.words):
+                # The last sentence of a file often lacks its blank line.
+                key = tuple(filter(None, clean))
+                own = range(block.first_line, block.first_line + len(clean))
+                if key in seen and self.unread.isdisjoint(own):
+                    message = "left out a sentence that is equal to an earlier one in all columns"
+                    self._say("repeated-sentence", message, block.first_line)
+                    continue
+                seen.add(key)
+            lines += clean
         return Repaired(
             tuple(lines),
             tuple(Repair(kind, message, tuple(at)) for (kind, message), at in self.done.items()),
             tuple(sorted(self.left, key=lambda error: error.line)),
         )
+
+    def _note_file(self) -> None:
+        encoding, facts = self.source.encoding, self.source.facts
+        # One encoding for all copies; UTF-8 can write whatever could be read.
+        if not is_utf_8(encoding):
+            self.done["encoding", f"wrote it in UTF-8, no longer in {encoding}"] = []
+        if facts.has_mark:  # which the decoder has left out
+            self._say("byte-order-mark", ODDITIES["byte-order-mark"].mended, 1)
+        if self.blocks and not facts.ends_last_line:
+            last = self.blocks[-1]
+            number = last.first_line + len(last.lines) - 1
+            self._say("last-line", ODDITIES["last-line"].mended, number)
 
     def _with_tags(self, block: LineBlock, layout: Layout) -> LineBlock:
         sentence, changed = block.sentence, []
@@ -214,30 +223,15 @@ class _Repair:
 
     def _clean(self, block: LineBlock) -> Iterator[str]:
         for number, line in enumerate(block.lines, block.first_line):
-            if number == 1 and line.startswith(BYTE_ORDER_MARK):  # one more than the decoder drops
+            if number == 1:  # there may be one mark more than the decoder leaves out
                 line = line.lstrip(BYTE_ORDER_MARK)
             # In a line that could not be read a tab at the end may show which cell is missing.
-            clean = line.rstrip("\r" if number in self.unread else BLANK)
+            is_read = number not in self.unread
+            clean = line.rstrip(BLANK if is_read else "\r")
             for kind in oddities_of(line) if clean != line else ():
-                if kind == "crlf" or number not in self.unread:
-                    self._say_odd(kind, number)
+                if ODDITIES[kind].mended and (is_read or kind == "crlf"):
+                    self._say(kind, ODDITIES[kind].mended, number)
             yield clean
-
-    def _is_repeated(
-        self, block: LineBlock, clean: tuple[str, ...], seen: set[tuple[str, ...]]
-    ) -> bool:
-        """Whether a block is a long sentence whose lines are those of one before it."""
-        if block.sentence is None or not is_long(block.sentence.words):
-            return False
-        own = range(block.first_line, block.first_line + len(clean))
-        key = tuple(filter(None, clean))  # the last sentence of a file often lacks its blank line
-        is_repeated = key in seen and self.unread.isdisjoint(own)
-        seen.add(key)
-        return is_repeated
-
-    def _say_odd(self, kind: str, line: int) -> None:
-        if ODDITIES[kind].mended:
-            self._say(kind, ODDITIES[kind].mended, line)
 
     def _say(self, kind: str, message: str, line: int) -> None:
         self.done.setdefault((kind, message), []).append(line)

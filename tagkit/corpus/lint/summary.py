@@ -8,7 +8,7 @@ checks have found.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from sys import intern
 
@@ -73,13 +73,10 @@ def digest(sentence: Sentence) -> int:
     return hash(sentence.words) & ~1 | is_long(sentence.words)
 
 
-class _SpanTags(dict[str, str]):
-    """Each tag, or O for one that no span scheme has."""
-
-    def __missing__(self, tag: str) -> str:
-        """Look at a tag for the first time."""
-        self[tag] = tag if is_span_tag(tag) or tag in ALL_PREFIXES else OUTSIDE
-        return self[tag]
+@lru_cache(10_000)
+def _span_tag(tag: str) -> str:
+    """A tag of a span scheme, or O for another one."""
+    return tag if is_span_tag(tag) or tag in ALL_PREFIXES else OUTSIDE
 
 
 @dataclass(eq=False)
@@ -109,7 +106,6 @@ class LabelSummary:
     tags: Counter[str] = field(default_factory=Counter)
     steps: Counter[Step] = field(default_factory=Counter)
     entities: Counter[tuple[tuple[str, ...], str]] = field(default_factory=Counter)
-    _span_tags: _SpanTags = field(default_factory=_SpanTags)
 
     def see(self, sentences: Iterable[Sentence]) -> None:
         """Count further sentences."""
@@ -118,7 +114,7 @@ class LabelSummary:
         self.steps.update(steps_in([tags for _, tags in found]))
         for words, tags in found:
             # An odd tag would be read as a span of its own, of a type that nobody meant.
-            for start, end, label in span_tuples([*map(self._span_tags.__getitem__, tags)]):
+            for start, end, label in span_tuples([*map(_span_tag, tags)]):
                 self.entities[words[start:end], label] += 1
 
     def tags_in(self, sentence: Sentence) -> Sequence[str]:
