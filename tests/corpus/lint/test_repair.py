@@ -1,9 +1,6 @@
 """`tagkit check --fix`: repaired copies, every repair told, nothing else touched."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -156,20 +153,6 @@ def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
         copies_of([str(path)], path, force=True)
 
 
-def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"tokens": ["a"], "tags": ["O"]}\n', encoding="utf-8")
-    with pytest.raises(
-        DataError, match=r"only column files can be repaired, and this is jsonl-tokens; "
-    ):
-        repair_file(str(path), DataConfig())
-
-
-def test_a_doubled_mark_is_one_repair(tmp_path: Path) -> None:
-    _, _, done = repaired(tmp_path, "\ufeff\ufeff" + FINE)
-    assert [(repair.kind, repair.lines) for repair in done.repairs] == [("byte-order-mark", (1,))]
-
-
 def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
     paths = []
     for name in ("a", "b"):
@@ -188,12 +171,21 @@ def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
         repair_file(str(path), DataConfig())
 
 
-def test_raw_text_is_refused_unless_it_is_said_to_be_columns(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("One line of prose.\nAnd one more, a little longer.\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"this is text; data.format=columns says that it is me"):
-        repair_file(str(path), DataConfig())
-    assert len(repair_file(str(path), DataConfig(format="columns")).left) == 1
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        ('{"tokens": ["a"], "tags": ["O"]}\n', r"this is jsonl-tokens; `tagkit convert` makes one"),
+        # Of a text with a class columns would hold nothing.
+        ("pos\tquite good\nneg\trather bad\n", r"this is tsv$"),
+        ("One line of prose.\nAnd one more.\n", r"this is text; data\.format=columns says that"),
+    ],
+)
+def test_other_formats_are_refused_with_the_way_out(
+    tmp_path: Path, content: str, refusal: str
+) -> None:
+    (tmp_path / "a").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"only column files can be repaired, and {refusal}"):
+        repair_file(str(tmp_path / "a"), DataConfig())
 
 
 def test_a_copy_in_another_encoding_says_so(tmp_path: Path) -> None:
@@ -212,45 +204,6 @@ def test_what_comes_through_a_pipe_is_refused_before_anything_is_written(tmp_pat
         ):
             write_repaired({path: tmp_path / "out"}, DataConfig(), force=False)
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"tokens": ["a"], "tags": ["B-X"]}\n', encoding="utf-8")
-    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
-    arguments = ["check", "a.jsonl", "--fix", "b.conll"]
-    ended = subprocess.run(
-        [*program, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert ended.returncode == 1
-    assert "verdict: 1 note: fit to train on" in ended.stdout
-    assert ended.stderr == (
-        "a.jsonl: read as jsonl-tokens: its lines begin as JSON objects do (--input-format chooses "
-        "another format)\n"
-        "error: a.jsonl: only column files can be repaired, and this is jsonl-tokens; `tagkit "
-        "convert` makes one of it\n"
-    )
-
-
-def test_no_conversion_is_proposed_that_would_lose_the_classes(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("pos\tgood\nneg\tbad\n", encoding="utf-8")
-    with pytest.raises(DataError) as caught:
-        repair_file(str(tmp_path / "a.tsv"), DataConfig())
-    assert str(caught.value).endswith("only column files can be repaired, and this is tsv")
-
-
-@pytest.mark.parametrize(("content", "status"), [("a\tB-X\n", 0), ("a\tB-X\nb\n", 1)])
-def test_the_exit_status_tells_of_errors(tmp_path: Path, content: str, status: int) -> None:
-    from typer.testing import CliRunner
-
-    from tagkit.cli.main import app
-
-    (tmp_path / "a.conll").write_text(content, encoding="utf-8")
-    arguments = ["check", str(tmp_path / "a.conll"), "--json", "--fix", str(tmp_path / "b.conll")]
-    ended = CliRunner().invoke(app, arguments)
-    assert ended.exit_code == status
-    facts = json.loads(ended.stdout)
-    left = facts["repairs"][str(tmp_path / "b.conll")]["left"]
-    assert len(left) == status
 
 
 def test_tags_of_no_scheme_that_stay_are_left_to_a_person(tmp_path: Path) -> None:

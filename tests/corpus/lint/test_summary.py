@@ -22,16 +22,6 @@ from tagkit.text.scheme_detection import count_steps
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
 
 
-def test_every_line_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    report = check(tmp_path, "a O\nb\nc O\n\nd O O\ne B-X\n")
-    message = "expected 2 columns as on line 1, found"
-    assert told(report, "unreadable", tmp_path) == [
-        ("error", f"{message} 1: 'b'", (2,)),
-        ("error", f"{message} 3: 'd O O'", (5,)),
-    ]
-    assert report.files[0].tokens == 3
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -53,18 +43,6 @@ def test_a_file_that_cannot_be_read_is_an_error_and_the_others_are_checked(
     assert message in errors[0].message
     assert errors[1].message == "no such file"
     assert [Path(facts.file).name for facts in report.files] == ["good.conll"]
-
-
-def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
-    (tmp_path / "a.conll").write_bytes(b"a B-X\n")
-    path = str(tmp_path / "a.conll")
-    (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
-    assert (finding.severity, finding.message, finding.lines) == (
-        "error",
-        "expected a byte order mark, with which utf-16 begins, found none. Name the file's "
-        "encoding with data.encoding: utf-16-le and utf-16-be have no mark",
-        (1,),
-    )
 
 
 def test_spans_that_fit_no_tokens_are_errors(tmp_path: Path) -> None:
