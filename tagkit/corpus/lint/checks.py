@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 
 from tagkit.corpus.formats.columns.conllu import KEY
 from tagkit.corpus.formats.tables.text_columns import is_noted
 from tagkit.corpus.lint.findings import Severity, labels_text
 from tagkit.corpus.lint.odd_lines import ODDITIES
-from tagkit.corpus.lint.spelling import variants
 from tagkit.corpus.lint.summary import Locator, Summary, digest_of, length_of, words_of
 from tagkit.corpus.source.layout import CONLLU
 from tagkit.corpus.source.source import source_name
@@ -34,6 +34,12 @@ _SHARED = 0.01  # share of long sentences that are in train too, from which it i
 _REPEATED = 0.02  # share of long sentences that are repeated, likewise
 _MOST_SHOWN = 10  # words with several labels
 _LENGTHS = {True: f"of {LONG} tokens or more", False: f"under {LONG} tokens"}
+_SHORT = 5  # letters of a label; shorter ones differ in one as a rule (NN, NNS)
+_RARE = 3  # examples that a slip of the pen may have
+_RARER = 4  # times as frequent must the other be
+_MAX_LABELS = 1000  # labels; more are no set of labels, and their pairs too many to look at
+# Between digits a sign tells labels apart: 1.1 is not 11.
+_SIGNS = re.compile(r"(?<![0-9])[-_. ]+|[-_. ]+(?![0-9])")
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, and the Mongolian
 # vowel separator: a word with one of them looks like the word without, and is another one.
 _INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u180e")
@@ -182,6 +188,47 @@ def _label_spelling(file: Summary, _: Sequence[Summary]) -> Iterator[Problem]:
             yield Problem(
                 "warning", "label-spelling", message, counts[other], labels.labels_of, {other}
             )
+
+
+def variants(counts: Counter[str], *, plain: bool) -> list[tuple[str, str]]:
+    """Pairs of labels that look like one, the more frequent first.
+
+    They differ in case or punctuation alone, or, unless they are `plain` ones such as parts of
+    speech, in one letter where the rarer has at most three examples or one in a hundred.
+    """
+    # Labels by what is left of them without case and punctuation: B-PER and b_per share a form.
+    by_form: dict[str, list[str]] = {}
+    for label, _ in counts.most_common():
+        by_form.setdefault(_form(label), []).append(label)
+    pairs = [(group[0], other) for form, group in by_form.items() if form for other in group[1:]]
+    firsts = [group[0] for form, group in by_form.items() if len(form) >= _SHORT]
+    # One letter apart is how parts of speech are made: NN and NNS, VBD and VBN.
+    if plain or len(firsts) > _MAX_LABELS:
+        return pairs
+    for often, rare in combinations(firsts, 2):  # most_common() had them in this order
+        if (
+            counts[rare] <= max(_RARE, counts[often] // 100)
+            and _RARER * counts[rare] <= counts[often]
+            and _one_letter_apart(_form(often), _form(rare))
+        ):
+            pairs.append((often, rare))
+    return pairs
+
+
+def _form(label: str) -> str:
+    return _SIGNS.sub("", label.casefold())
+
+
+def _one_letter_apart(one: str, other: str) -> bool:
+    """Whether one letter was changed, left out or put in; digits tell labels apart on purpose."""
+    if len(one) > len(other):
+        one, other = other, one
+    if len(other) - len(one) > 1:
+        return False
+    start = next((i for i, char in enumerate(one) if char != other[i]), len(one))
+    rest = one[start + 1 :] if len(one) == len(other) else one[start:]
+    changed = other[start : start + 1] + (one[start : start + 1] if len(one) == len(other) else "")
+    return rest == other[start + 1 :] and not any(char.isdigit() for char in changed)
 
 
 def _few_examples(file: Summary, earlier: Sequence[Summary]) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """What each check finds: a table of files with one thing wrong, and what a row does not say."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from lint_reports import Files, check, told, written
 
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.lint.checks import CHECKS
+from tagkit.corpus.lint.checks import CHECKS, variants
 from tagkit.corpus.lint.summary import summarise
 
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
@@ -205,3 +206,34 @@ def test_a_good_file_has_no_odd_lines_in_any_encoding(tmp_path: Path) -> None:
         (tmp_path / "a.conll").write_bytes(GOOD.encode(encoding))
         report = check_files([str(tmp_path / "a.conll")], DataConfig(encoding=encoding))
         assert [finding.kind for finding in report.findings] == ["few-examples"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "plain", "expected"),
+    [
+        ({"PER": 9, "Per": 1}, False, [("PER", "Per")]),
+        ({"B-loc": 9, "b_loc": 2}, False, [("B-loc", "b_loc")]),
+        ({"location": 500, "locaton": 2}, False, [("location", "locaton")]),
+        ({"location": 500, "locatoin": 2}, False, []),
+        ({"location": 50, "locaton": 2}, False, [("location", "locaton")]),
+        ({"location": 500, "locaton": 5}, False, [("location", "locaton")]),
+        ({"location": 500, "locaton": 6}, False, []),
+        ({"location": 3, "locaton": 1}, False, []),
+        ({"1.1": 9, "11": 1, "1-1": 1, "V-1": 4, "v1": 1}, False, [("V-1", "v1")]),
+        ({"layer1": 500, "layer2": 2}, False, []),
+        ({"NN": 900, "NNS": 2, "NNP": 1}, False, []),
+        ({"number": 900, "numbers": 2}, True, []),
+        ({"NOUN": 9, "Noun": 1, ".": 4, ",": 4, "-": 1}, True, [("NOUN", "Noun")]),
+        ({"LOC": 5, "ORG": 5}, False, []),
+    ],
+)
+def test_spellings_of_one_label_are_found(
+    counts: dict[str, int], plain: bool, expected: list[tuple[str, str]]
+) -> None:
+    assert variants(Counter(counts), plain=plain) == expected
+
+
+def test_of_more_labels_than_a_set_of_them_has_single_letters_are_not_compared() -> None:
+    counts = Counter({f"label{'x' * n}": 9 for n in range(1, 1000)} | {"place": 90, "plaice": 1})
+    assert variants(counts, plain=False) == []
+    assert variants(Counter({"place": 90, "plaice": 1}), plain=False) == [("place", "plaice")]
