@@ -51,17 +51,7 @@ def check(
 def check_files(
     paths: Sequence[str], data: DataConfig, note: Callable[[str], None] = silent
 ) -> CheckReport:
-    """Contents of the files of a corpus, and what looks wrong in them, which is never raised.
-
-    Args:
-        paths: the training file first, then those of dev and test.
-        data: how they are read.
-        note: called with a sentence on what each file was recognised as and why.
-
-    Raises:
-        DataError: a column is named, and no file is in a format that has such columns; or a file
-            was changed between its two readings.
-    """
+    """As `check`, for files that are read as `data` says."""
     files: list[Summary] = []
     for path in paths:
         # Few tags may fit several schemes: as in training, that of train is preferred.
