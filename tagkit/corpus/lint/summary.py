@@ -139,14 +139,17 @@ class LabelSummary:
 
     @cached_property
     def labels(self) -> Counter[str]:
-        """How often each label occurs: of spans, else of tokens or texts."""
+        """How often each label occurs: of spans, else of tokens or texts.
+
+        A span of a bare prefix has the label "_", as conlleval shows it.
+        """
         if self.spans is None:
             return self.tags
         labels: Counter[str] = Counter()
         for step, times in self.steps.items():
             label = begun_span(*self.spans.without_odd(step))
             if label is not None:
-                labels[label] += times
+                labels[label or "_"] += times
         return labels
 
     def only_outside(self) -> bool:
@@ -170,7 +173,7 @@ class LabelSummary:
         else:
             tags = self.spans.without_odd(self.tags_in(sentence))
             for start, _, label in span_tuples(tags):
-                yield label, line_of(sentence, start)
+                yield label or "_", line_of(sentence, start)
 
 
 @dataclass

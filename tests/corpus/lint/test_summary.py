@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lint_reports import check, told
 
 from tagkit.config import DataConfig
@@ -18,6 +20,7 @@ from tagkit.corpus.lint.summary import LabelSummary, Summary, digest, tag_column
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence, TagColumn
 from tagkit.text.scheme_detection import count_steps
+from tagkit.text.schemes import span_tuples
 
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
 
@@ -164,3 +167,15 @@ def test_a_named_pipe_is_checked_for_all_that_a_file_is(tmp_path: Path) -> None:
     writer.join(timeout=10)
     (finding,) = (each for each in report.findings if each.kind == "contradiction")
     assert finding.lines == (1, 6)
+
+
+@given(st.lists(st.lists(st.sampled_from(["O", "B", "I-X", "B-X", "E-X", "S-X", "I-Y", "L-Y"]))))
+def test_spans_are_counted_as_they_are_found(tags: list[list[str]]) -> None:
+    column = LabelSummary(named="iob2")
+    sentences = [Sentence(("w",) * len(each), tuple(each)) for each in tags]
+    column.see(sentences)
+    spans = (span_tuples(column.spans.without_odd(each)) for each in tags if column.spans)
+    expected = Counter(label or "_" for each in spans for _, _, label in each)
+    assert column.labels == expected
+    # And so they are where their lines are looked up.
+    assert Counter(label for each in sentences for label, _ in column.labels_of(each)) == expected
