@@ -1,6 +1,7 @@
 """Kinds of error: how many, what each costs, which types are confused, and examples in context.
 
-Also for which spans, or words, a tagger works: by what training has seen, and by length.
+Also for which spans, or words, a tagger works: by what training has seen, and by length; and gold
+labels in doubt: those that cross-validated models contradict, the most doubtful first.
 """
 
 from collections import Counter
@@ -9,10 +10,12 @@ from itertools import chain
 from markupsafe import Markup
 
 from tagkit.evaluation.analysis.error_kinds import NOTHING, ErrorReport, Example
+from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.html_report.scores import Scored
 from tagkit.evaluation.html_report.tables import (
     MAX_ROWS,
+    cards,
     confusion,
     example,
     left_out,
@@ -27,9 +30,11 @@ from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
-from tagkit.html.elements import element, joined, share, table
+from tagkit.html.elements import Child, element, joined, percent, share, table
+from tagkit.text.schemes import SpanTuple
 from tagkit.wording import plural
 
+_MAX_DOUBTS = 50  # doubts on a page
 _MEANING = {
     "boundary": "the right type on overlapping words",
     "type": "the right words, another type",
@@ -127,3 +132,45 @@ def draw_words(words: WordAccuracy, palette: Palette) -> Markup:
         for name, accuracy, tokens in words.rows()
     ]
     return table("By the words in training", ("words", "accuracy", "", "tokens"), rows)
+
+
+def draw_doubts(audit: Audit, palette: Palette) -> Markup:
+    """What models say of the most doubtful labels."""
+    parts = [
+        cards(
+            ("labels in doubt", f"{len(audit.doubts):,}", f"in {audit.corpus}"),
+            (f"{audit.measure}, %", percent(audit.agreement), "of the models on gold labels"),
+            ("models", f"{audit.folds * audit.repeats:,}",
+             f"{plural(audit.repeats, 'cross-validation')} of {audit.folds} folds"),
+        ),
+        note("No model was trained on the sentence that it contradicts. A person has to decide "
+             "who is right."),
+    ]  # fmt: skip
+    parts += [
+        _drawn(number, each, palette) for number, each in enumerate(audit.doubts[:_MAX_DOUBTS], 1)
+    ]
+    if len(audit.doubts) > _MAX_DOUBTS:
+        parts.append(note(f"and {len(audit.doubts) - _MAX_DOUBTS:,} more"))
+    return joined(parts)
+
+
+def _drawn(number: int, doubt: Doubt, palette: Palette) -> Markup:
+    place = f"line {doubt.line:,}" if doubt.line else f"sentence {doubt.sentence + 1:,}"
+    models = f"{doubt.contradicted:,} of {plural(doubt.repeats, 'model')}"
+    verb = "contradicts" if doubt.repeats == 1 else "contradict"
+    return example(
+        f"{number}. {place}: {models} {verb}, score {doubt.score:.2f}",
+        (("gold", _side(doubt, doubt.gold, doubt.gold_probability, palette)),
+         ("predicted", _side(doubt, doubt.predicted, doubt.predicted_probability, palette))),
+    )  # fmt: skip
+
+
+def _side(
+    doubt: Doubt, spans: tuple[SpanTuple, ...], probability: float, palette: Palette
+) -> Child:
+    if doubt.what == "class":  # of all words, which a colour behind them would only hide
+        shown = ", ".join(label for _, _, label in spans) or "(none)"
+        text = " ".join(doubt.words)
+        return joined([element("strong", f"{shown} {probability:.2f}"), element("p", text)])
+    window = window_around(doubt.words, (*doubt.gold, *doubt.predicted))
+    return spans_in_context(doubt.words, spans, window, palette, [probability] * len(spans))

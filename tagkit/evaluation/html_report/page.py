@@ -27,11 +27,11 @@ from tagkit.evaluation.html_report.calibration import SetsSection, draw_calibrat
 from tagkit.evaluation.html_report.curve import draw_learning_curve
 from tagkit.evaluation.html_report.errors import (
     draw_confusion,
+    draw_doubts,
     draw_errors,
     draw_slices,
     draw_words,
 )
-from tagkit.evaluation.html_report.label_errors import draw_doubts
 from tagkit.evaluation.html_report.scores import Scored, draw_columns, draw_measures, draw_scores
 from tagkit.evaluation.html_report.systems import draw_systems
 from tagkit.evaluation.reports.column_report import ColumnsReport

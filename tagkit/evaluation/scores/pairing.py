@@ -2,32 +2,56 @@
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat, zip_longest
 
 from tagkit.config import DataConfig
 from tagkit.corpus.source.options import Item
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import FormatError
 from tagkit.evaluation.scores.labelled_records import Labelled
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, convert
 from tagkit.wording import quoted
 
-_Word = tuple[str, int]  # and its line; "" and 0 at the end of a sentence
-_END: _Word = ("", 0)
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What stands at a place of a file.
 
-def require_same_tokens(
-    gold_name: str, gold: Sequence[Sentence], beside: str, predicted: Sequence[Sentence]
-) -> None:
-    """Raise at the first token or sentence that only one of the files has.
-
-    Raises:
-        FormatError: there is one; with the file and line of both.
+    Attributes:
+        file: its name.
+        line: from 1; at an end the last line before it.
+        text: that stands there; None at an end.
+        end: of what it is the end there.
     """
-    for _ in same_tokens(gold_name, gold, beside, predicted):
-        pass
+
+    file: str
+    line: int
+    text: str | None
+    end: str = "file"
+
+    def __str__(self) -> str:
+        """For an error."""
+        return f"the end of the {self.end}" if self.text is None else quoted(self.text)
+
+
+def difference(wanted: Spot, found: Spot) -> FormatError:
+    """The error of two files that differ, with what both have at the first such place."""
+    beside = "" if wanted.text is None else f" as on {wanted.file}:{wanted.line}"
+    return FormatError(found.file, found.line, f"expected {wanted}{beside}, found {found}")
+
+
+def origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:
+    """File and line of a record, or of one word of a sentence, in a file or folder of this name."""
+    if isinstance(item, Document):
+        return item.source or name, item.line
+    return name, item.lines[word] if item.lines else 1
+
+
+def text_of(item: Item) -> str:
+    """The text of a record; that of a sentence as its words with blanks between them."""
+    return item.text if isinstance(item, Document) else " ".join(item.words)
 
 
 def same_tokens(
@@ -43,39 +67,33 @@ def same_tokens(
     last_line = 1
     for ours, theirs in zip_longest(gold, predicted, fillvalue=none):
         if tuple(ours.words) != tuple(theirs.words):  # a program may have made lists
-            raise _difference(gold_name, ours, beside, theirs, last_line)
+            spots = zip(_spots(ours, gold_name, 1), _spots(theirs, beside, last_line), strict=False)
+            raise next(difference(*pair) for pair in spots if pair[0].text != pair[1].text)
         last_line = theirs.lines[-1] if theirs.lines else 1
         yield ours, theirs
 
 
-def _difference(
-    gold_name: str, ours: Sentence, beside: str, theirs: Sentence, last_line: int
-) -> FormatError:
-    """The error of the first token that differs; `last_line` is that before the predicted one."""
-    pairs = zip_longest(_words(ours), _words(theirs), fillvalue=_END)
-    wanted, found = next((one, other) for one, other in pairs if one[0] != other[0])
-    # At the end of a sentence or file there is no line: the one before it is named.
-    line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
-    place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
-    texts = [
-        quoted(word[0]) if word[1] else f"the end of the {'sentence' if side.words else 'file'}"
-        for word, side in ((wanted, ours), (found, theirs))
-    ]
-    return FormatError(beside, line, f"expected {texts[0]}{place}, found {texts[1]}")
-
-
-def _words(sentence: Sentence) -> Iterable[_Word]:
-    return zip(sentence.words, sentence.lines or repeat(1), strict=False)
+def _spots(sentence: Sentence, name: str, last_line: int) -> Iterator[Spot]:
+    """The words of a sentence, and then its end again and again; `last_line` is that before it."""
+    for word, line in zip(sentence.words, sentence.lines or repeat(1), strict=False):
+        yield Spot(name, line, word)
+    line = sentence.lines[-1] if sentence.lines else last_line
+    yield from repeat(Spot(name, line, None, "sentence" if sentence.words else "file"))
 
 
 def predicted_tags(
-    sentences: Sequence[Sentence], name: str, data: DataConfig, scheme: str, *, strict: bool
+    predicted: Labelled,
+    sentences: Sequence[Sentence],
+    data: DataConfig,
+    scheme: str,
+    *,
+    strict: bool,
 ) -> list[Sequence[str]]:
     """The predicted tags of sentences, in the scheme of the gold ones.
 
     Args:
+        predicted: whose sentences they are.
         sentences: with predictions, perhaps in another scheme.
-        name: of their file, for messages.
         data: says whether tags are plain labels, even if they look like those of spans.
         scheme: of the gold tags.
         strict: whether tags count as they are, in the scheme of the gold ones alone.
@@ -85,7 +103,7 @@ def predicted_tags(
         DataError: the tags are plain labels where gold has spans, or the reverse.
     """
     named = PLAIN if data.scheme == PLAIN else "auto"
-    found = scheme_of(sentences, name, named, scheme).scheme
+    found = scheme_of(sentences, predicted.name, named, scheme, predicted.remedy).scheme
     # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags that
     # `convert` has made well-formed.
     as_they_are = strict or found == scheme
@@ -100,22 +118,15 @@ def paired_texts(gold: Labelled, predicted: Labelled) -> tuple[Sequence[Item], S
     others.
 
     Raises:
-        DataError: a file holds no text.
         FormatError: a text that only one of the files has.
     """
-    for file in (gold, predicted):
-        if not file.items:
-            raise DataError(f"{file.name}: holds no text")
     found: Sequence[Item | None] = predicted.items
     if not (gold.is_ordered and predicted.is_ordered):
         found = _in_order_of(gold.items, predicted.items)
     pairs: list[Item] = []
     for ours, theirs in zip_longest(gold.items, found):
         if ours is None or theirs is None or _key(ours) != _key(theirs):
-            place = f" as on {_place(ours, gold.name)}" if ours else ""
-            where = theirs or predicted.items[-1]
-            source, line = _source(where, predicted.name), _line(where, last=theirs is None)
-            raise FormatError(source, line, f"expected {_text(ours)}{place}, found {_text(theirs)}")
+            raise difference(_spot(ours, gold), _spot(theirs, predicted))
         pairs.append(theirs)
     return gold.items, pairs
 
@@ -146,25 +157,10 @@ def _in_order_of(wanted: Sequence[Item], found: Sequence[Item]) -> list[Item | N
 
 
 def _key(item: Item) -> str:
-    text = item.text if isinstance(item, Document) else " ".join(item.words)
-    return "".join(text.split())
+    return "".join(text_of(item).split())
 
 
-def _text(item: Item | None) -> str:
+def _spot(item: Item | None, side: Labelled) -> Spot:
     if item is None:
-        return "the end of the file"
-    return quoted(item.text if isinstance(item, Document) else " ".join(item.words))
-
-
-def _source(item: Item, name: str) -> str:
-    return (item.source if isinstance(item, Document) else "") or name
-
-
-def _line(item: Item, *, last: bool = False) -> int:
-    if isinstance(item, Document):
-        return item.line
-    return item.lines[-1 if last else 0] if item.lines else 1
-
-
-def _place(item: Item, name: str) -> str:
-    return f"{_source(item, name)}:{_line(item)}"
+        return Spot(*origin(side.items[-1], side.name, -1), None)
+    return Spot(*origin(item, side.name), text_of(item))

@@ -1,6 +1,6 @@
 """Kinds of error on a page: counts, costs, and examples with both sides."""
 
-from html_sections import rows, section
+from html_sections import record, rows, section
 
 import tagkit
 from tagkit.evaluation.analysis.analysis import analyse
@@ -47,3 +47,13 @@ def test_a_long_sentence_is_shown_around_the_error() -> None:
     assert gold_side.text.endswith(" w64 …")
     (mark,) = root.all("mark")
     assert mark.text == "w50X"
+
+
+def test_doubts_are_listed_with_both_sides_and_cut() -> None:
+    root = section("doubts", record("doubts"))
+    examples = list(root.all("div", "example"))
+    assert len(examples) == 50
+    assert "and 10 more" in root.text
+    place = next(examples[0].all("p", "place"))
+    assert place.text == "1. line 7: 2 of 3 models contradict, score 0.91"
+    assert [each.text.split()[-1] for each in examples[0].all("bdi")] == ["0.01", "0.98"]
