@@ -44,7 +44,7 @@ def _score_lines(systems: Sequence[System], names: Sequence[str], room: int) -> 
     interval = f"{level:g} % interval"
     heads = [measure, interval]
     rows = [
-        [name, *shares(system.score), interval_cell(system.interval)]
+        [name, *shares(system.score), interval_cell(system.interval.low, system.interval.high)]
         for name, system in zip(names, systems, strict=True)
     ]
     if comparisons:
@@ -127,8 +127,9 @@ def _cells(difference: Difference | None, *, adjusted: bool) -> list[str]:
     """The cells of a difference; empty of the first system."""
     if difference is None:
         return [""] * len(_heads("", adjusted=adjusted))
+    ends = difference.interval.low, difference.interval.high
     cells = [
-        f"{difference.difference:+.4f}", interval_cell(difference.interval, "+"),
+        f"{difference.difference:+.4f}", interval_cell(*ends, "+"),
         p_cell(difference.p), p_cell(difference.p_holm),
     ]  # fmt: skip
     return cells if adjusted else cells[:-1]

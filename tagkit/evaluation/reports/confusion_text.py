@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from tagkit.evaluation.reports.class_report import ClassReport, label_reports
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.report_text import label_cell
-from tagkit.wording import cells, padded, shortened
+from tagkit.evaluation.reports.text_table import WIDE, pair_table, table
+from tagkit.wording import cells
 
 _MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
 
@@ -36,15 +37,10 @@ def confusion_lines(report: Report, width: int) -> Iterator[str]:
     yield "confused most often"
     yield ""
     pairs = [
-        (label_cell(gold), label_cell(other), f"{count:,}")
+        (label_cell(gold), label_cell(other), count)
         for gold, other, count in classes.confused()[:_MAX_CLASSES]
     ]
-    room = (width - len("  ") * 2 - max(len("texts"), *(len(pair[2]) for pair in pairs))) // 2
-    rows = [("gold", "predicted", "texts")]
-    rows += [(shortened(gold, room), shortened(other, room), count) for gold, other, count in pairs]
-    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    for gold, other, count in rows:
-        yield f"{padded(gold, widths[0])}  {padded(other, widths[1])}  {count:>{widths[2]}}"
+    yield from pair_table(("gold", "predicted", "texts"), pairs, width)
 
 
 def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -> list[str]:
@@ -55,25 +51,15 @@ def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -
     """
     corner = "gold \\ predicted"
     figures = [[f"{count:,}" for count in row] for row in counts]
+    rows = [[name, *row] for name, row in zip(names, figures, strict=True)]
+    found = list(table(corner, names, rows, WIDE))
+    if max(map(cells, found)) <= width:
+        return found
     numbers = [str(number) for number in range(1, len(names) + 1)]
-    for heads in (names, numbers):
-        rows = [*names] if heads is names else _numbered(names)
-        widths = [max(map(cells, column)) for column in zip(heads, *figures, strict=True)]
-        room = width - sum(len("  ") + each for each in widths)
-        if room < (max(len(corner), *map(cells, rows)) if heads is names else len(corner)):
-            continue
-        first = max(len(corner), min(room, max(map(cells, rows))))
-        lines = []
-        for name, row in zip([corner, *rows], [heads, *figures], strict=True):
-            right = "".join(
-                f"  {padded(cell, each, right=True)}"
-                for cell, each in zip(row, widths, strict=True)
-            )
-            lines.append(f"{padded(shortened(name, first), first)}{right}")
-        return lines
-    return []
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    digits = len(str(len(names)))
-    return [f"{number:>{digits}} {name}" for number, name in enumerate(names, 1)]
+    digits = len(numbers[-1])
+    rows = [
+        [f"{number:>{digits}} {row[0]}", *row[1:]]
+        for number, row in zip(numbers, rows, strict=True)
+    ]
+    found = list(table(corner, numbers, rows, width))
+    return found if found[0].startswith(corner) and max(map(cells, found)) <= width else []

@@ -7,15 +7,15 @@ from tagkit.evaluation.reports.column_report import ColumnReport, ColumnsReport
 from tagkit.evaluation.reports.language_report import LanguageReport, perplexity_text
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.reports.text_table import WIDE, counts, shares, table
 from tagkit.evaluation.scores.metrics import Comparison, added_metrics
 from tagkit.evaluation.scores.scores import Score
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.wording import cells, clipped, listed, padded, plural, shortened, visible
+from tagkit.wording import clipped, listed, plural, visible
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
 _MAX_LABEL = 60  # characters of a label in a table
-_MIN_LABEL = 12  # also on a narrow terminal
 MAX_LABELS = 1000  # that a line names
 
 
@@ -118,15 +118,16 @@ def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:
 
 def _column_table(columns: Sequence[ColumnReport]) -> Iterator[str]:
     """Accuracy of whole values in each column."""
-    names = [label_cell(column.name) for column in columns]
-    first = max(map(cells, names))
-    yield f"{'':<{first}}  accuracy  known words  unknown words  tokens"
-    for name, column in zip(names, columns, strict=True):
-        unknown = f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-"
-        yield (
-            f"{padded(name, first)}  {column.accuracy:>8.4f}  {column.known.accuracy:>11.4f}  "
-            f"{unknown:>13}  {column.tokens:>6,}"
-        )
+    rows = [
+        [
+            label_cell(column.name),
+            *shares(column.accuracy, column.known.accuracy),
+            f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-",
+            f"{column.tokens:,}",
+        ]
+        for column in columns
+    ]
+    yield from table("", ("accuracy", "known words", "unknown words", "tokens"), rows, WIDE)
     total = max((column.unknown.support for column in columns), default=0)
     yield f"accuracy of whole values; {plural(total, 'token')} of words that train lacks"
 
@@ -158,19 +159,14 @@ def _table(
     types: Mapping[str, Score], means: Mapping[str, Score], width: int | None
 ) -> Iterator[str]:
     # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
-    heads = "  precision  recall      f1  support"
-    room = max(_MIN_LABEL, width - len(heads)) if width else _MAX_LABEL
-    rows = [(shortened(label_cell(label), room), score) for label, score in types.items()]
-    averages = list(means.items())
-    first = max(cells(label) for label, _ in (*rows, *averages))
-    yield f"{'':<{first}}{heads}"
-    for group in (rows, averages):  # a blank line after each
-        for label, score in group:
-            yield (
-                f"{padded(label, first)}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
-                f"{score.f1:>6.4f}  {score.support:>7,}"
-            )
-        yield ""
+    rows = [(label_cell(label), score) for label, score in types.items()]
+    groups = [
+        [(name, *shares(each.precision, each.recall, each.f1), *counts(each.support))
+         for name, each in group]
+        for group in (rows, means.items())
+    ]  # fmt: skip
+    heads = ("precision", "recall", "f1", "support")
+    yield from table("", heads, [*groups[0], (), *groups[1], ()], width or WIDE)
 
 
 def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:

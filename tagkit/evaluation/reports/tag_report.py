@@ -9,11 +9,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
-from tagkit.evaluation.reports.report import report_dict
+from tagkit.evaluation.reports.report import LabelScores
 from tagkit.evaluation.reports.tag_pieces import TagPiece, TagPieces
-from tagkit.evaluation.scores.metrics import Comparison, Kind, headline_metric, history_values
+from tagkit.evaluation.scores.metrics import Comparison, Kind
 from tagkit.evaluation.scores.scores import (
     Counts,
     Labels,
@@ -23,6 +22,7 @@ from tagkit.evaluation.scores.scores import (
     token_accuracy,
 )
 from tagkit.evaluation.scores.spans import well_formed_spans
+from tagkit.text.json_text import INTERNAL
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import DISPLAY, INSIDE, convert, has_spans, own_inside, span_tuples
 
@@ -33,7 +33,7 @@ TOKENS = "per token"
 
 
 @dataclass(frozen=True, slots=True)
-class TagReport:
+class TagReport(LabelScores):
     """Scores of predicted tags against gold.
 
     Attributes:
@@ -62,25 +62,7 @@ class TagReport:
     weighted: Score
     types: Mapping[str, Score]
     unknown: Mapping[str, int]
-    comparison: Comparison = field(compare=False, repr=False)
-
-    @property
-    def headline(self) -> float:
-        """The one number: micro F1 of spans, accuracy of plain labels; 0 to 1."""
-        return headline_metric(self.comparison.kind).value(self.comparison)
-
-    @property
-    def measure(self) -> str:
-        """Name of the headline."""
-        return headline_metric(self.comparison.kind).name
-
-    def parts(self) -> dict[str, float]:
-        """Every metric by its name in history.jsonl."""
-        return history_values(self.comparison)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return report_dict(self, self.comparison)
+    comparison: Comparison = field(compare=False, repr=False, metadata={INTERNAL: True})
 
 
 def make_tag_report(

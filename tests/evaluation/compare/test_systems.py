@@ -109,13 +109,11 @@ def test_systems_with_other_labels_or_other_sentences_are_refused() -> None:
     tags = tagkit.evaluate(GOLD, GOLD)
     with pytest.raises(DataError, match=r"^b: expected spans as in a, found class$"):
         compare(("a", tags), ("b", classes))
-    with pytest.raises(DataError, match=r"^b: expected the sentences of a, found others: spans of"):
-        compare(("a", tags), ("b", tagkit.evaluate(GOLD[1:], GOLD[1:])))
     # As many spans, with other labels: counts alone would not tell.
     other = [*GOLD[:2], Sentence(("a", "b", "c"), ("B-X", "O", "B-Z")), *GOLD[3:]]
-    message = "b: expected the gold labels of a, found others in sentence 3: systems are"
-    with pytest.raises(DataError, match=f"^{message} compared on the same labels$"):
-        compare(("a", tags), ("b", tagkit.evaluate(other, GOLD)))
+    for labels in (other, GOLD[1:]):
+        with pytest.raises(DataError, match="^b: expected the gold labels of a, found others: "):
+            compare(("a", tags), ("b", tagkit.evaluate(labels, labels)))
     for systems, message in (
         ([], "expected at least one system, found none"),
         ([("a", [])], "a: expected at least one run, found none"),
