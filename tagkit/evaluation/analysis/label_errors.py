@@ -134,7 +134,9 @@ class Audit(Record):
     agreement: float
     doubts: tuple[Doubt, ...]
     contradicted: tuple[int, ...]
-    sentences: tuple[tuple[str, ...], ...] = field(repr=False, metadata={INTERNAL: True})
+    sentences: tuple[tuple[str, ...], ...] = field(
+        default=(), repr=False, metadata={INTERNAL: True}
+    )
     unit: str = "sentence"
 
     def weights(self, epsilon: float = EPSILON) -> tuple[float, ...]:
