@@ -235,20 +235,56 @@ def systems_lines(
         names: what to call them, in their order.
         width: cells of a terminal; None for a file.
     """
-    room = width or WIDTH
     for number, (part, each) in enumerate(systems.parts.items()):
         if part:
             yield from (["", part, ""] if number else [part, ""])
-        yield from _score_lines(each, names, room)
-        if any(len(system.runs) > 1 for system in each):
-            yield ""
-            yield from _run_lines(each, names, room)
-        if each[0].types:
-            yield ""
-            yield from _type_lines(each, names, room)
+        for place, found in enumerate(system_tables(each, names)):
+            if place:
+                yield ""
+            yield from table(found.title, found.heads, found.rows, width or WIDTH)
+            yield from found.remarks
 
 
-def _score_lines(systems: Sequence[System], names: Sequence[str], room: int) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class SystemTable:
+    """A table of systems, which a terminal and a page show alike.
+
+    Attributes:
+        caption: what it is of.
+        title: head of the names on the left.
+        heads: of the other columns.
+        rows: of each a name and its cells.
+        remarks: lines below it.
+    """
+
+    caption: str
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remarks: Sequence[str] = ()
+
+
+def system_tables(
+    systems: Sequence[System], names: Sequence[str], *, numbered: bool = False
+) -> Iterator[SystemTable]:
+    """Scores of systems, of their runs if one has several, and F1 by type and its changes.
+
+    Args:
+        systems: side by side.
+        names: what to call them, in their order.
+        numbered: whether the names begin with their numbers, as columns by type are called.
+    """
+    yield _scores(systems, names)
+    if any(len(system.runs) > 1 for system in systems):
+        yield _runs(systems, names)
+    if systems[0].types:
+        numbers = [f"({number})" for number in range(1, len(systems) + 1)]
+        pairs = zip(numbers, names, strict=True)
+        legend = [] if numbered else [f"{number} {name}" for number, name in pairs]
+        yield from _types(systems, numbers, legend)
+
+
+def _scores(systems: Sequence[System], names: Sequence[str]) -> SystemTable:
     comparisons = len(systems) - 1
     adjusted = comparisons > 1
     measure, level = systems[0].runs[0].report.measure, 100 * systems[0].interval.level
@@ -260,76 +296,73 @@ def _score_lines(systems: Sequence[System], names: Sequence[str], room: int) -> 
         [name, *shares(system.score), interval_cell(system.interval.low, system.interval.high)]
         for name, system in zip(names, systems, strict=True)
     ]
+    remarks = []
     if comparisons:
         heads += _heads(interval, adjusted=adjusted)
         for row, system in zip(rows, systems, strict=True):
             row += _cells(system.difference, adjusted=adjusted)
-    yield from table("system", heads, rows, room)
-    if comparisons:
-        yield "change: from the first system; p: of a paired randomisation test"
-    if remark := without_gold_spans(systems):
-        yield remark
-    if adjusted:
-        yield _holm_line(comparisons)
-
-
-def without_gold_spans(systems: Sequence[System]) -> str:
-    """What scores and differences of 0 mean, if there is no gold span; else an empty text."""
+        remarks.append("change: from the first system; p: of a paired randomisation test")
     reports = [run.report for system in systems for run in system.runs]
     if all(isinstance(report, TagReport) and without_spans(report) for report in reports):
-        return "there is no gold span: all scores are 0, and a difference of 0 says nothing"
-    return ""
+        remarks.append(
+            "there is no gold span: all scores are 0, and a difference of 0 says nothing"
+        )
+    if adjusted:
+        remarks.append(_holm_line(comparisons))
+    return SystemTable("Systems", "system", heads, rows, remarks)
 
 
-def _run_lines(systems: Sequence[System], names: Sequence[str], room: int) -> Iterator[str]:
+def _runs(systems: Sequence[System], names: Sequence[str]) -> SystemTable:
     rows = []
+    remarks = [
+        "sd by seed: of a run's score; sd by sentence: of the mean on other such corpora",
+        "intervals and p allow for other seeds and other sentences",
+    ]
     for name, system in zip(names, systems, strict=True):
         scores = [run.report.headline for run in system.runs]
-        seeds = "-" if system.spread.seeds is None else f"{system.spread.seeds:.4f}"
+        count, seeds = len(scores), system.spread.seeds
         rows.append(
-            [name, str(len(scores)), *shares(min(scores), max(scores)), seeds,
-             *shares(system.spread.sentences)]
+            [name, str(count), *shares(min(scores), max(scores)),
+             "-" if seeds is None else f"{seeds:.4f}", *shares(system.spread.sentences)]
         )  # fmt: skip
-    heads = ("runs", "lowest", "highest", "sd by seed", "sd by sentence")
-    yield from table("system", heads, rows, room)
-    yield "sd by seed: of a run's score; sd by sentence: of the mean on other such corpora"
-    yield "intervals and p allow for other seeds and other sentences"
-    for name, system in zip(names, systems, strict=True):
-        count = len(system.runs)
         if count == 1:
-            yield f"{name}: one run says nothing about other seeds; only sentences are allowed for"
+            remarks.append(
+                f"{name}: one run says nothing about other seeds; only sentences are allowed for"
+            )
         elif count < _FEW:
-            wider = ", which widens its intervals" if system.spread.seeds else ""
-            yield f"{name}: {count} runs say little about other seeds{wider}"
+            wider = ", which widens its intervals" if seeds else ""
+            remarks.append(f"{name}: {count} runs say little about other seeds{wider}")
+    heads = ("runs", "lowest", "highest", "sd by seed", "sd by sentence")
+    return SystemTable("Runs with several seeds", "system", heads, rows, remarks)
 
 
-def _type_lines(systems: Sequence[System], names: Sequence[str], room: int) -> Iterator[str]:
+def _types(
+    systems: Sequence[System], numbers: Sequence[str], legend: Sequence[str]
+) -> Iterator[SystemTable]:
     """F1 by type, and its change: in one table of two systems, else in a table for each."""
     labels = list(systems[0].types)
-    numbers = [f"({number})" for number in range(1, len(systems) + 1)]
     interval = f"{100 * systems[0].interval.level:g} % interval"
     rows = [
         [label_cell(label), *shares(*(system.types[label].f1 for system in systems))]
         for label in labels
     ]
-    heads, others = list(numbers), systems[1:]
-    if len(systems) == 2:
-        heads += _heads(interval, adjusted=True)
-        for label, row in zip(labels, rows, strict=True):
-            row += _cells(systems[1].types[label].difference, adjusted=True)
-    yield from table("F1 by type", heads, rows, room)
-    for number, name in zip(numbers, names, strict=True):
-        yield f"{number} {name}"
-    for number, system in zip(numbers[1:], others if len(others) > 1 else (), strict=False):
-        yield ""
-        changes = [
-            [label_cell(label), *_cells(each.difference, adjusted=True)]
-            for label, each in system.types.items()
-        ]
-        title = f"{number} from {numbers[0]}"
-        yield from table(title, _heads(interval, adjusted=True), changes, room)
-    if others:
-        yield _holm_line(len(labels) * len(others))
+    others = systems[1:]
+    holm_line = [_holm_line(len(labels) * len(others))] if others else []
+    changes = [
+        [[label_cell(label), *_cells(system.types[label].difference, adjusted=True)]
+         for label in labels]
+        for system in others
+    ]  # fmt: skip
+    heads, title = _heads(interval, adjusted=True), "F1 by type"
+    if len(others) == 1:
+        rows = [[*row, *change[1:]] for row, change in zip(rows, changes[0], strict=True)]
+        yield SystemTable(title, title, [*numbers, *heads], rows, [*legend, *holm_line])
+        return
+    yield SystemTable(title, title, numbers, rows, legend)
+    for number, found in zip(numbers[1:], changes, strict=True):
+        between = f"{number} from {numbers[0]}"
+        remarks = holm_line if number == numbers[-1] else ()
+        yield SystemTable(between, between, heads, found, remarks)
 
 
 def _heads(interval: str, *, adjusted: bool) -> list[str]:

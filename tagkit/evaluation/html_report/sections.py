@@ -17,7 +17,7 @@ from tagkit.evaluation.analysis.error_kinds import NOTHING, ErrorReport, Example
 from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
-from tagkit.evaluation.compare.systems import System, Systems, without_gold_spans
+from tagkit.evaluation.compare.systems import System, Systems, system_tables
 from tagkit.evaluation.html_report.tables import (
     MAX_ROWS,
     cards,
@@ -36,11 +36,9 @@ from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.confidence_text import MEMBERS
 from tagkit.evaluation.reports.report_text import label_cell, without_spans
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.reports.text_table import p_cell
 from tagkit.evaluation.scores.calibration import Bin, Calibration
 from tagkit.evaluation.scores.conformal import SetReport
 from tagkit.evaluation.scores.metrics import Kind, added_metrics
-from tagkit.evaluation.scores.significance import Difference, Interval
 from tagkit.html.chart import PAGE_TICKS, Axis, Chart, Place, round_ticks, share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, joined, percent, share, table
@@ -155,81 +153,27 @@ def draw_measures(measures: Measures, palette: Palette) -> Markup:
 
 def draw_systems(systems: Systems, palette: Palette) -> Markup:
     """Each part of the systems' labels in turn: tags, classes, or the only one."""
-    return joined(
-        part
-        for name, each in systems.parts.items()
-        for part in (element("h3", name.capitalize()) if name else None, _systems_table(each))
-    )
-
-
-def _systems_table(systems: Sequence[System]) -> Markup:
-    measure = systems[0].runs[0].report.measure
-    level = f"{100 * systems[0].interval.level:g} % interval"
-    heads = ["system", f"{measure}, %", level, "change", level, "p", "Holm p"]
-    rows = [
-        [f"({number}) {label_cell(system.name)}", percent(system.score), _interval(system.interval),
-         *_difference(system.difference)]
-        for number, system in enumerate(systems, 1)
-    ]  # fmt: skip
-    parts = [
-        remark_note(without_gold_spans(systems)),
-        element(
-            "figure",
-            element("figcaption", f"{measure} with its {level}"),
-            _interval_chart(systems, measure),
-        ),
-        table("Systems", heads, rows),
-        note("change: from the first system, in points. p: how often random exchanges of two "
-             "systems' predictions give at least this difference; a p of 1 says that they cannot "
-             "be told apart. Holm p: adjusted for all comparisons of the table."),
-        _runs(systems) if any(len(system.runs) > 1 for system in systems) else None,
-        _types(systems) if systems[0].types else None,
-    ]  # fmt: skip
+    parts: list[Child] = []
+    for name, each in systems.parts.items():
+        measure = each[0].runs[0].report.measure
+        parts += [
+            element("h3", name.capitalize()) if name else None,
+            element(
+                "figure",
+                element(
+                    "figcaption", f"{measure} with its {100 * each[0].interval.level:g} % interval"
+                ),
+                _interval_chart(each, measure),
+            ),
+        ]
+        names = [f"({number}) {label_cell(system.name)}" for number, system in enumerate(each, 1)]
+        for found in system_tables(each, names, numbered=True):
+            parts += [
+                table(found.caption, (found.title, *found.heads), found.rows[:MAX_ROWS]),
+                left_out(len(found.rows)),
+                note(". ".join(found.remarks)) if found.remarks else None,
+            ]
     return joined(parts)
-
-
-def _runs(systems: Sequence[System]) -> Markup:
-    """Scores of single runs, and both sources of variance."""
-    rows: list[list[Child]] = []
-    for number, system in enumerate(systems, 1):
-        scores = [run.report.headline for run in system.runs]
-        seeds = system.spread.seeds
-        rows.append(
-            [f"({number})", len(scores), percent(min(scores)), percent(max(scores)),
-             "–" if seeds is None else percent(seeds), percent(system.spread.sentences)]
-        )  # fmt: skip
-    heads = ("system", "runs", "lowest", "highest", "sd by seed", "sd by sentence")
-    return joined([
-        table("Runs with several seeds", heads, rows),
-        note("sd: standard deviation in points; by seed of a run's score, by sentence of the mean "
-             "on other such corpora. Intervals and p allow for both."),
-    ])  # fmt: skip
-
-
-def _types(systems: Sequence[System]) -> Markup:
-    """F1 by label, and how it changes from the first system."""
-    labels = list(systems[0].types)
-    heads = ["label", "gold", "(1)"]
-    for number in range(2, len(systems) + 1):
-        heads += [f"({number})", "change", "Holm p"]
-    rows: list[list[Child]] = []
-    for label in labels[:MAX_ROWS]:
-        row: list[Child] = [label_cell(label), systems[0].types[label].support]
-        for system in systems:
-            score = system.types[label]
-            row.append(percent(score.f1))
-            if score.difference is not None:
-                change = f"{100 * score.difference.difference:+.2f}"
-                row += [change, p_cell(score.difference.p_holm)]
-        rows.append(row)
-    return joined([table("F1 by label, %", heads, rows), left_out(len(labels))])
-
-
-def _difference(found: Difference | None) -> list[str]:
-    if found is None:
-        return ["–"] * 4
-    change = f"{100 * found.difference:+.2f}"
-    return [change, _interval(found.interval, "+"), p_cell(found.p), p_cell(found.p_holm)]
 
 
 def _interval_chart(systems: Sequence[System], measure: str) -> Markup:
@@ -259,10 +203,6 @@ def _interval_chart(systems: Sequence[System], measure: str) -> Markup:
         ]  # fmt: skip
     name = f"{measure} of {len(systems)} systems with their intervals"
     return element("svg", *parts, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=name)
-
-
-def _interval(interval: Interval, sign: str = "") -> str:
-    return f"{100 * interval.low:{sign}.2f} to {100 * interval.high:{sign}.2f}"
 
 
 def draw_errors(errors: ErrorReport, palette: Palette) -> Markup:
