@@ -354,15 +354,16 @@ def _types(
         for system in others
     ]  # fmt: skip
     heads, title = _heads(interval, adjusted=True), "F1 by type"
+    caption = "Scores by type"
     if len(others) == 1:
         rows = [[*row, *change[1:]] for row, change in zip(rows, changes[0], strict=True)]
-        yield SystemTable(title, title, [*numbers, *heads], rows, [*legend, *holm_line])
+        yield SystemTable(caption, title, [*numbers, *heads], rows, [*legend, *holm_line])
         return
-    yield SystemTable(title, title, numbers, rows, legend)
+    yield SystemTable(caption, title, numbers, rows, legend)
     for number, found in zip(numbers[1:], changes, strict=True):
         between = f"{number} from {numbers[0]}"
         remarks = holm_line if number == numbers[-1] else ()
-        yield SystemTable(between, between, heads, found, remarks)
+        yield SystemTable(f"{caption}: {between}", between, heads, found, remarks)
 
 
 def _heads(interval: str, *, adjusted: bool) -> list[str]:

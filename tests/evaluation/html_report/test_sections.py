@@ -22,7 +22,7 @@ def test_systems_have_their_interval_their_difference_and_p() -> None:
     runs = rows(root, "Runs with several seeds")
     assert runs[1][1:5] == ["2", "0.0000", "0.0000", "0.0000"]
     assert runs[2][1:5] == ["1", "1.0000", "1.0000", "-"]
-    assert rows(root, "F1 by type")[0][:4] == ["F1 by type", "(1)", "(2)", "change"]
+    assert rows(root, "Scores by type")[0][:4] == ["F1 by type", "(1)", "(2)", "change"]
 
 
 @pytest.mark.parametrize("anchor", ["measures", "slices"])
