@@ -88,11 +88,11 @@ def open_sides(
             have.
     """
     gold = source_of(gold_file, data)
-    formats = [_format_of_gold(gold, data, note)]
+    formats = [_format_of(gold, data, note, predicted=False)]
     if predicted_file is None:
         return _two_columns(gold, formats[0], data, pred_column)
     predicted = source_of(predicted_file, data)
-    formats.append(_format_of_predictions(predicted, data, note))
+    formats.append(_format_of(predicted, data, note, predicted=True))
     sources = gold, predicted
     columns: Sequence[str] = ()
     if formats[0].holds == "tags" and formats[1].family == "jsonl":
@@ -330,41 +330,28 @@ def _all_cells(source: Source) -> Iterator[tuple[str, ...]]:
                 yield from zip(block.sentence.words, *block.sentence.features, strict=True)
 
 
-def _format_of_gold(source: Source, data: DataConfig, note: Callable[[str], None]) -> Format:
-    return _unless_text(find_format(source, data.format), source, data, note)
-
-
-def _format_of_predictions(source: Source, data: DataConfig, note: Callable[[str], None]) -> Format:
-    """The format of a file with predictions, which need not be that of the gold file.
-
-    A format that the configuration names is that of the gold file; it is taken here only where
-    the content shows none that could hold the same labels.
-    """
-    if data.format == "auto":
-        return _unless_text(find_format(source, "auto"), source, data, note)
-    try:
-        found = find_format(source, "auto")
-    except DataError:  # a file that fits two formats, which the name may decide
-        found = find_format(source, data.format)
-    named = by_name(data.format)[0]
-    has_classes = found.format.holds == "classes"
-    if found.format.holds == "text" or has_classes != (named.holds == "classes"):
-        found = find_format(source, data.format)
-    if found.note:
-        note(found.note)
-    return found.format
-
-
-def _unless_text(
-    found: Found, source: Source, data: DataConfig, note: Callable[[str], None]
+def _format_of(
+    source: Source, data: DataConfig, note: Callable[[str], None], *, predicted: bool
 ) -> Format:
-    """The format found; what may be raw text or columns is read as columns.
+    """The format of a file with labels; what may be raw text or columns is read as columns.
+
+    A format that the configuration names is that of the gold file; it is taken for predictions only
+    where their content shows none that could hold the same labels.
 
     Raises:
-        DataError: it is raw text.
+        DataError: it cannot be read, is a folder of no known kind, or is raw text.
     """
-    said = found.note
-    format = found.format
+    found: Found | None = None
+    if predicted and data.format != "auto":
+        with suppress(DataError):  # a file that fits two formats, which the name may decide
+            found = find_format(source, "auto")
+        wants_classes = by_name(data.format)[0].holds == "classes"
+        if found and (
+            found.format.holds == "text" or (found.format.holds == "classes") != wants_classes
+        ):
+            found = None
+    found = found or find_format(source, data.format)
+    said, format = found.note, found.format
     # Raw text has no labels. A column file with one broken line may look like it, and read as
     # columns, the error names that line.
     if format.holds == "text" and not source.is_folder():
