@@ -14,8 +14,7 @@ from itertools import accumulate, pairwise
 
 from tagkit.corpus.records.alignment import overlaps, side_by_side, tokens_of
 from tagkit.errors import FormatError, SpanErrors
-from tagkit.evaluation.scores.labelled_records import Labelled
-from tagkit.evaluation.scores.pairing import Spot, difference, origin, text_of
+from tagkit.evaluation.scores.pairing import Labelled, Spot, difference, origin, text_of
 from tagkit.text.records import Document, Sentence, Span, joined
 from tagkit.text.schemes import SpanTuple, from_spans
 from tagkit.text.span_cuts import divides_any

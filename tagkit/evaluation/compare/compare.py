@@ -28,7 +28,6 @@ from tagkit.evaluation.reports.class_report import (
 )
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.reports.tag_tally import score_sentences
-from tagkit.evaluation.scores.labelled_records import CLASSES, TAGS, Labelled, labelled_records
 from tagkit.evaluation.scores.metrics import Kind, need_labels
 from tagkit.evaluation.scores.outcomes import (
     Outcomes,
@@ -37,7 +36,11 @@ from tagkit.evaluation.scores.outcomes import (
     token_outcomes,
 )
 from tagkit.evaluation.scores.pairing import (
+    CLASSES,
+    TAGS,
+    Labelled,
     in_gold_order,
+    labelled_records,
     paired_texts,
     predicted_tags,
     same_tokens,

@@ -28,7 +28,7 @@ from tagkit.corpus.source.options import Item, ReaderOptions, source_of
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
 from tagkit.errors import DataError, FormatError
-from tagkit.evaluation.scores.labelled_records import Labelled
+from tagkit.evaluation.scores.pairing import Labelled
 from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting, listed, plural
 

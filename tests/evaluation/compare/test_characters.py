@@ -6,7 +6,7 @@ import pytest
 
 from tagkit.errors import FormatError
 from tagkit.evaluation.compare.characters import characters_of_both
-from tagkit.evaluation.scores.labelled_records import Labelled
+from tagkit.evaluation.scores.pairing import Labelled
 from tagkit.text.records import Document, Sentence, TextSpan
 from tagkit.text.schemes import SpanTuple
 
