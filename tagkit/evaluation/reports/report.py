@@ -52,7 +52,7 @@ class LabelScores(Record):
 
     @property
     def headline(self) -> float:
-        """The one number, which depends on the kind of labels (`metrics.HEADLINES`); 0 to 1."""
+        """The one number: F1 of spans or of several classes a text, else accuracy; 0 to 1."""
         return headline_metric(self.comparison.kind).value(self.comparison)
 
     @property
@@ -65,7 +65,7 @@ class LabelScores(Record):
         return history_values(self.comparison)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values of the fields, and of the metrics that are no field, for JSON."""
+        """Plain values of the attributes and of further metrics, for JSON."""
         comparison = self.comparison
         added = {each.key: each.value(comparison) for each in added_metrics(comparison.kind)}
         return {"kind": str(comparison.kind), **Record.to_dict(self), **added}
