@@ -108,7 +108,8 @@ def open_sides(
     if columns:
         compared = f"of the tags of {listed(columns)} those of {pred_column} are compared"
         note(f"{predicted.name}: {compared}")
-    if isinstance(data.tag_column, str) and formats[0].name != CONLLU:
+    is_named = isinstance(data.tag_column, str)
+    if not formats[0].is_grid or (is_named and formats[0].name != CONLLU):
         data = data.model_copy(update={"tag_column": None})  # it is that of the predictions
     return _two_files(gold_file, sources, formats, data, pred_column, note, confidence=confidence)
 

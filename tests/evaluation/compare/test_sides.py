@@ -48,3 +48,11 @@ def test_the_columns_of_several_predictions_have_to_be_named(tmp_path: Path) -> 
         rows = (row.format(*line.split()) for line in text.splitlines())
         one = write(tmp_path, "one", "".join(f"{each}\n" for each in rows))
         assert compare(one, None).accuracy == pytest.approx(2 / 3)
+
+
+def test_a_numbered_column_beside_spans_of_characters_is_that_of_the_predictions(
+    tmp_path: Path,
+) -> None:
+    gold = write(tmp_path, "gold.jsonl", '{"text": "Ada left", "spans": [[0, 3, "PER"]]}\n')
+    predicted = write(tmp_path, "pred.conll", "Ada B-PER NNP\nleft O VBD\n")
+    assert compare(gold, predicted, "data.tag_column=1").micro.f1 == 1
