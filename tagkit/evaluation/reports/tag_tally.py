@@ -254,8 +254,7 @@ def score_sentences(
     """
     pieces = TagPieces(strict=strict)
     odd = _Odd(), _Odd()
-    for portion in _portions(same_tokens(names[0], sides[0], names[1], sides[1])):
-        both = list(zip(*portion, strict=True))
+    for both in _portions(same_tokens(names[0], sides[0], names[1], sides[1])):
         gold, predicted = (
             [_tags_of(each, name) for each in side] for side, name in zip(both, names, strict=True)
         )
@@ -285,18 +284,21 @@ def score_sentences(
     return make_pieces_report(pieces, scheme, strict=strict, converted=converted)
 
 
-def _portions(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Pairs of sentences, some thousand tokens at a time."""
-    portion: list[Pair] = []
+def _portions(pairs: Iterable[Pair]) -> Iterator[tuple[list[Sentence], list[Sentence]]]:
+    """Gold and predicted sentences, some thousand tokens at a time."""
+    both: tuple[list[Sentence], list[Sentence]] = [], []
     tokens = 0
-    for pair in pairs:
-        portion.append(pair)
-        tokens += len(pair[0])
+    for gold, predicted in pairs:
+        both[0].append(gold)
+        both[1].append(predicted)
+        tokens += len(gold)
         if tokens >= _TOKENS:
-            yield portion
-            portion, tokens = [], 0
-    if portion:
-        yield portion
+            yield both
+            tokens = 0
+            for side in both:  # before the next ones are read: one portion is held at a time
+                side.clear()
+    if both[0]:
+        yield both
 
 
 def _tags_of(sentence: Sentence, name: str) -> Sequence[str]:
