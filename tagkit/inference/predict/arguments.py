@@ -13,6 +13,8 @@ from tagkit.models.answers.texts import words_of
 from tagkit.text.records import Prediction, Sentence, StringAnswer
 from tagkit.wording import clipped, plural
 
+_OPTIONS = tuple(field.name for field in fields(PredictionOptions))
+
 
 def model_path(path: Any) -> Path:
     """The path of a model's folder.
@@ -62,10 +64,12 @@ def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> P
     if not isinstance(options, PredictionOptions | None):
         found = clipped(repr(options))
         raise DataError(f"options: expected PredictionOptions, found {found}")
-    names = [field.name for field in fields(PredictionOptions)]
-    if unknown := [name for name in named if name not in names]:
-        raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {', '.join(names)}")
-    return replace(options or PredictionOptions(), **named)
+    if unknown := [name for name in named if name not in _OPTIONS]:
+        expected = ", ".join(_OPTIONS)
+        raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {expected}")
+    if options is None:
+        return PredictionOptions(**named)
+    return replace(options, **named) if named else options
 
 
 def check_split(split: Any) -> None:
