@@ -36,7 +36,7 @@ from tagkit.cli.commands import (
 from tagkit.cli.program.messages import for_people
 from tagkit.cli.program.parser import BuiltWhenNamed, Command, Commands
 from tagkit.cli.program.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
-from tagkit.cli.program.streams import discard_output, finish_output, prepare_streams, say
+from tagkit.cli.program.streams import finish, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.training.processes.launcher import is_alone, is_first
@@ -127,9 +127,9 @@ def main() -> None:
     atexit.register(gc.freeze)
     prepare_streams()
     status = _run(started_s)
-    if (error := finish_output()) and status == 0:
+    if (error := finish(sys.stdout)) and status == 0:
         status = _failed(error)
-    discard_output()
+    finish(sys.stderr)
     sys.exit(status)
 
 
