@@ -439,7 +439,10 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
     ),
 )  # fmt: skip
 def test_a_full_disk_behind_standard_output_is_one_line(command: list[str]) -> None:
-    for shell, problem in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+    for shell, problem in (
+        (">/dev/full", "No space left on device"),
+        (">&-", "Bad file descriptor"),
+    ):
         ended = tagkit(*command, shell=shell)
         assert ended.returncode == 1
         assert ended.stderr == f"error: standard output: cannot be written: {problem}\n"

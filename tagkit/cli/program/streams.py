@@ -44,7 +44,7 @@ def _prepared(stream: TextIO | None, number: int, errors: str) -> TextIO:
     if stream is None or isinstance(getattr(stream, "buffer", None), io.RawIOBase):
         encoding = stream.encoding if stream else "utf-8"
         # Beside the stream of before, which others, such as a handler of logging, may hold.
-        return open(number, "w", 1, encoding, errors, closefd=False)  # noqa: SIM115
+        return open(number, "w", 1, encoding, errors, closefd=False)
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors=errors)
     return stream  # which may be one of the program that runs this
@@ -64,9 +64,10 @@ def finish(stream: TextIO | None) -> OSError | None:
 
     Then what it holds is dropped: Python would write it again at exit, and print a traceback.
     """
+    if stream is None or stream.closed:
+        return None
     try:
-        if stream is not None and not stream.closed:
-            stream.flush()
+        stream.flush()
     except OSError as error:
         with suppress(OSError), open(os.devnull, "wb") as null:
             os.dup2(null.fileno(), stream.fileno())
