@@ -6,7 +6,7 @@ A file or a pipe has no width and no colours: its lines stay whole, so that a se
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TextIO
 
@@ -61,13 +61,27 @@ def wrapped(text: str, width: int | None) -> list[str]:
     # Below the second column, or two more than its own.
     column = cells(head[0]) if head else len(text) - len(text.lstrip(" ")) + 2
     indent = " " * min(column, _MAX_INDENT)
-    lines, line = [], ""
-    for word in _WORD.findall(text):
-        if line.strip() and cells(line + word) > width:
-            lines.append(line)
-            line, word = indent, word.lstrip(" ")
-        line += word
-    return [*lines, line]
+    found = filled(text, width, len(indent), _WORD)
+    return [(indent if begin else "") + text[begin:end] for begin, end in found]
+
+
+def filled(text: str, width: int, indent: int, word: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where each line of a text begins and ends, if as many words stand on it as fit.
+
+    Args:
+        text: without line ends.
+        width: cells of a line; a longer word is a line of its own.
+        indent: cells before each line but the first.
+        word: matches a word with the blanks before it.
+    """
+    begin = end = 0
+    for found in word.finditer(text):
+        used = cells(text[begin : found.end()]) + (indent if begin else 0)
+        if text[begin:end].strip(" ") and used > width:
+            yield begin, end
+            begin = found.end() - len(found[0].lstrip(" "))
+        end = found.end()
+    yield begin, end
 
 
 def for_terminal(text: str, stream: TextIO | None, *, is_best: bool = False) -> str:
