@@ -19,7 +19,7 @@ _MAX_INDENT = 16  # cells
 _WORD = re.compile(r" *(?:(?:(?<=[ (])|^)'[^']{,60}'(?=[ ,.;:)]|$)[,.;:)]*|[^ ]+)")
 # `model       name: ...` and `error:   ...` have their text in a second column.
 _HEAD = re.compile(r" *[^ ]+(?: [^ ]+)? {2,}(?=[^ ])")
-_COLOURED = re.compile(r"^(error|warning):(?= )")
+_COLOURED = re.compile(r"^(error|warning):(?=\s)")
 _COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[33m", "best": "\x1b[1;32m"}
 
 

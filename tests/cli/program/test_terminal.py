@@ -94,6 +94,8 @@ def test_a_terminal_gets_an_error_in_red_and_a_warning_in_yellow(
     assert for_terminal("error: no.conll: no such file anywhere", Screen()) == (
         "\x1b[1;31merror:\x1b[0m no.conll: no such file\n  anywhere"
     )
+    path = "folder/" * 6  # which stands on a line of its own
+    assert for_terminal(f"error: {path}", Screen()) == f"\x1b[1;31merror:\x1b[0m\n  {path}"
     assert for_terminal("warning: few", Screen()) == "\x1b[33mwarning:\x1b[0m few"
     assert for_terminal("a warning: few", Screen()) == "a warning: few"
     for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
