@@ -111,7 +111,7 @@ def test_a_command_is_resumed_by_its_flag_if_it_has_one(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["tagkit", command])
     _say_how_to_resume(Interrupted("stopped after step 3"))
-    params = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    params = get_command(app).get_command(None, command).params  # type: ignore[attr-defined]
     has_flag = any("--resume" in param.opts for param in params)
     flag = " --resume" if has_flag else ""
     assert capsys.readouterr().err == f"stopped after step 3. To resume: tagkit {command}{flag}\n"

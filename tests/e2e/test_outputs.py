@@ -439,7 +439,10 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
     ),
 )  # fmt: skip
 def test_a_full_disk_behind_standard_output_is_one_line(command: list[str]) -> None:
-    for shell, problem in ((">/dev/full", "No space left on device"), (">&-", "it is closed")):
+    for shell, problem in (
+        (">/dev/full", "No space left on device"),
+        (">&-", "Bad file descriptor"),
+    ):
         ended = tagkit(*command, shell=shell)
         assert ended.returncode == 1
         assert ended.stderr == f"error: standard output: cannot be written: {problem}\n"
@@ -459,7 +462,7 @@ def test_nobody_needs_to_read_the_messages(shell: str) -> None:
 def test_a_closed_standard_input_is_one_line() -> None:
     ended = tagkit("convert", "-", "out.jsonl", shell="<&-")
     assert (ended.returncode, left()) == (1, ["train.conll"])
-    assert ended.stderr == "error: standard input: cannot be read: it is closed\n"
+    assert ended.stderr == "error: standard input: is closed; name a file\n"
     # An output is not taken for one of the streams because it has got their number.
     ended = tagkit("convert", "train.conll", "out.jsonl", shell="<&- >&- 2>&-")
     assert ended.returncode == 0

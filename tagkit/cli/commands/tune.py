@@ -18,7 +18,7 @@ from tagkit.cli.program.options import (
     TrainingFiles,
     folder_option,
     load_settings,
-    set_values,
+    set_names,
 )
 from tagkit.cli.program.signals import stop_on_signal
 
@@ -142,7 +142,7 @@ def _spaces(options: TuneOptions, settings: "Config") -> "dict[str, Space]":
     """
     from tagkit.config.search_space import parse_spaces
 
-    given = set_values(options.overrides or ())
+    given = set_names(options.overrides or ())
     default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
     if not (options.search or default):
         raise typer.BadParameter(

@@ -9,24 +9,20 @@ from collections.abc import Callable, Iterable
 Complete = Callable[[str], list[str]]
 
 TASKS_OF_LABELS = ("tag", "classify", "both")  # the table of tasks would import torch
-_DEVICES = ("auto", "cpu", "cuda", "cuda:0")
 
 
-def _matching(values: Iterable[str], incomplete: str) -> list[str]:
-    return [value for value in values if value.startswith(incomplete)]
+def completed_by(names: Callable[[], Iterable[str]]) -> Complete:
+    """Completes one of these names, each once."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in dict.fromkeys(names()) if name.startswith(incomplete)]
+
+    return complete
 
 
 def values_of(name: str) -> Complete:
-    """Completes the values of an option of the configuration that has fixed choices.
-
-    Args:
-        name: its dotted name.
-    """
-
-    def complete(incomplete: str) -> list[str]:
-        return _matching(choices_of(name), incomplete)
-
-    return complete
+    """Completes the values of an option of the configuration, by its dotted name."""
+    return completed_by(lambda: choices_of(name))
 
 
 def choices_of(name: str) -> list[str]:
@@ -38,41 +34,30 @@ def choices_of(name: str) -> list[str]:
     return [value for value in allowed(owner, key) if isinstance(value, str)]
 
 
-def complete_task_of_labels(incomplete: str) -> list[str]:
-    """Tasks whose models give labels."""
-    return _matching(TASKS_OF_LABELS, incomplete)
-
-
-def complete_device(incomplete: str) -> list[str]:
-    """Devices; of several GPUs the first, whose number is easily changed."""
-    return _matching(_DEVICES, incomplete)
-
-
-def complete_metric(incomplete: str) -> list[str]:
+def _metrics() -> list[str]:
     """Metrics of any model; a label after `f1:` is the user's."""
     from tagkit.evaluation.reports.criterion import names_of
     from tagkit.evaluation.scores.metrics import Kind
 
     # Two kinds at once have the names with the prefix of classes, one kind those without.
     several = [names_of([kind]) for kind in Kind] + [names_of([Kind.SPANS, Kind.CLASS])]
-    names = dict.fromkeys(name for names in several for name in names)
-    ends = dict.fromkeys(f"{name.partition(':')[0]}:" if ":" in name else name for name in names)
-    return _matching(ends, incomplete)
+    return [
+        f"{name.partition(':')[0]}:" if ":" in name else name for names in several for name in names
+    ]
 
 
-def complete_column(incomplete: str) -> list[str]:
+def _columns() -> Iterable[str]:
     """Names of the columns of CoNLL-U; numbers are typed as fast."""
     from tagkit.corpus.source.layout import CONLLU_COLUMNS
 
-    return _matching(CONLLU_COLUMNS, incomplete)
+    return CONLLU_COLUMNS
 
 
-def complete_target_format(incomplete: str) -> list[str]:
+def _target_formats() -> list[str]:
     """Formats that can be written, and families of them."""
     from tagkit.corpus.formats.table import targets
 
-    names = [*values_of("data.format")(incomplete), *_matching(targets(), incomplete)]
-    return [name for name in dict.fromkeys(names) if name != "auto"]
+    return [name for name in (*choices_of("data.format"), *targets()) if name != "auto"]
 
 
 def output_formats() -> tuple[str, ...]:
@@ -86,16 +71,28 @@ def output_formats() -> tuple[str, ...]:
     return *dict.fromkeys(names), "show"
 
 
-def complete_output_format(incomplete: str) -> list[str]:
-    """Formats that a model may predict."""
-    return _matching(output_formats(), incomplete)
-
-
-def complete_span_scheme(incomplete: str) -> list[str]:
-    """Schemes of tags that mean spans."""
+def _span_schemes() -> Iterable[str]:
     from tagkit.text.schemes import SPAN_SCHEMES
 
-    return _matching(SPAN_SCHEMES, incomplete)
+    return SPAN_SCHEMES
+
+
+def _searched() -> list[str]:
+    """`section.key=` of every option that a search may try values of."""
+    from tagkit.config import Config, tunable_options
+
+    return [f"{each}=" for each in sorted(tunable_options(Config))]
+
+
+complete_task_of_labels = completed_by(lambda: TASKS_OF_LABELS)
+# Of several GPUs the first, whose number is easily changed.
+complete_device = completed_by(lambda: ("auto", "cpu", "cuda", "cuda:0"))
+complete_metric = completed_by(_metrics)
+complete_column = completed_by(_columns)
+complete_target_format = completed_by(_target_formats)
+complete_output_format = completed_by(output_formats)
+complete_span_scheme = completed_by(_span_schemes)
+complete_search = completed_by(_searched)
 
 
 def complete_part(incomplete: str) -> list[str]:
@@ -103,10 +100,9 @@ def complete_part(incomplete: str) -> list[str]:
     from tagkit.config import option_names
 
     names = option_names()
-    if "." in incomplete:
-        return _matching(names, incomplete)
-    parts = dict.fromkeys(name.partition(".")[0] for name in names)
-    return _matching(parts, incomplete)
+    if "." not in incomplete:
+        names = [name.partition(".")[0] for name in names]
+    return completed_by(lambda: names)(incomplete)
 
 
 def complete_setting(incomplete: str) -> list[str]:
@@ -114,15 +110,8 @@ def complete_setting(incomplete: str) -> list[str]:
     from tagkit.config import option_names
 
     name, equals, _ = incomplete.partition("=")
-    names = option_names()
-    if not equals:
-        return _matching((f"{each}=" for each in names), incomplete)
-    values = choices_of(name) if name in names else []
-    return _matching((f"{name}={value}" for value in values), incomplete)
-
-
-def complete_search(incomplete: str) -> list[str]:
-    """`section.key=` of every option that a search may try values of."""
-    from tagkit.config import Config, tunable_options
-
-    return _matching((f"{each}=" for each in sorted(tunable_options(Config))), incomplete)
+    names, values = option_names(), [""]
+    if equals:
+        names = [name] if name in names else []
+        values = choices_of(name) if names else []
+    return completed_by(lambda: [f"{n}={value}" for n in names for value in values])(incomplete)

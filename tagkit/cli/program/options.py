@@ -224,9 +224,6 @@ def load_settings(
 ) -> "Config":
     """The configuration of a command: that of a file, `--set` and flags.
 
-    In Python later values replace earlier ones. On one command line two values of an option are a
-    mistake, of which nothing shows which one is meant.
-
     Args:
         path: of the file; None for the defaults.
         overrides: what `--set` gives.
@@ -234,50 +231,24 @@ def load_settings(
         folder: the command's own output.dir, unless one is given: that of the file is a model's.
 
     Raises:
-        typer.BadParameter: an option is given twice, with different values.
+        typer.BadParameter: an option is given twice.
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
     """
     from tagkit.config import load_config
 
     overrides = overrides or ()
-    given = set_values(overrides)
-    for name, value in flags.items():
-        if value is not None and name in given and not _are_same(given[name], value):
-            flag = OPTION_FLAGS[name]
-            raise typer.BadParameter(
-                f"{name} is given twice, with different values, by {flag} and by --set; give one "
-                "of them"
-            )
-    if folder is not None and "output.dir" not in given and flags.get("output.dir") is None:
-        flags = {**flags, "output.dir": folder}
+    flags = {name: value for name, value in flags.items() if value is not None}
+    # In Python later values replace earlier ones. On one command line nothing shows which is meant.
+    names = [*flags, *set_names(overrides)]
+    for name in names:
+        if names.count(name) > 1:
+            by = f"by {OPTION_FLAGS[name]} and by --set" if name in flags else "by --set"
+            raise typer.BadParameter(f"{shown_name(name)} is given twice, {by}; give one of them")
+    if folder is not None and "output.dir" not in names:
+        flags["output.dir"] = folder
     return load_config(path, overrides, flags)
 
 
-def set_values(overrides: Sequence[str]) -> dict[str, Any]:
-    """The values that `--set` gives, by the option's dotted name.
-
-    Raises:
-        typer.BadParameter: an option is given twice, with different values.
-    """
-    from tagkit.config import toml_value
-
-    values: dict[str, Any] = {}
-    for text in overrides:
-        name, _, written = text.partition("=")
-        name, value = name.strip(), toml_value(written.strip())
-        if not _are_same(values.setdefault(name, value), value):
-            raise typer.BadParameter(
-                f"{shown_name(name)} is given twice by --set, with different values; give one of "
-                "them"
-            )
-    return values
-
-
-def _are_same(one: Any, other: Any) -> bool:
-    """Whether two values, in TOML or as a flag has them, are written alike, or the same number."""
-    is_number = not isinstance(one, str | bool) and not isinstance(other, str | bool)
-    return (is_number and one == other) or _as_written(one) == _as_written(other)
-
-
-def _as_written(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def set_names(overrides: Sequence[str]) -> list[str]:
+    """The options that `--set` gives values of, by their dotted names."""
+    return [text.partition("=")[0].strip() for text in overrides]

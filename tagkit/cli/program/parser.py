@@ -5,8 +5,8 @@ typer shows an argument as `{FILE}` and `FILE <list[str]>`, and a default in wor
 """
 
 import re
-from collections import Counter, UserDict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,14 +43,17 @@ class Command(TyperCommand):
         click would take the last value in silence, and the user would believe that both counted.
         """
         values, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        for param, times in Counter(given).items():
-            if times > 1 and _takes_one_value(param) and not ctx.resilient_parsing:
-                name = max(param.opts, key=len)
+        counts: Counter[Any] = Counter(given if not ctx.resilient_parsing else ())
+        for param, times in counts.items():
+            name = max(param.opts, key=len)
+            if param.param_type_name == "argument":
+                if param.metavar == "MODEL":
+                    _refuse_empty(values[param.name])
+            # A flag that is given twice means what it means once.
+            elif times > 1 and not (param.multiple or param.is_flag):
                 ctx.fail(
                     f"{name} takes one value, and is given {times} times: leave out all but one"
                 )
-        for param in given if not ctx.resilient_parsing else ():  # not to complete a line
-            _refuse_unnamed_model(param, values[param.name])
         rest = super().parse_args(ctx, args)
         for param in self.get_params(ctx):
             value = ctx.params.get(param.name)
@@ -84,24 +87,13 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
 
-def _takes_one_value(param: Any) -> bool:
-    """Whether it is an option whose second value would replace the first."""
-    # A flag that is given twice means what it means once.
-    return param.param_type_name == "option" and not (param.multiple or param.is_flag)
-
-
-def _refuse_unnamed_model(param: Any, given: Any) -> None:
+def _refuse_empty(given: Any) -> None:
     """Refuse an empty name of a model's folder, as of an unset variable of a shell.
 
     Here, where it is still text: the path of an empty name is ".", the current folder.
-
-    Raises:
-        DataError: it is empty.
     """
-    if param.param_type_name != "argument" or param.metavar != "MODEL":
-        return
     names = given if isinstance(given, list | tuple) else [given]
-    if any(isinstance(name, str) and not name.strip() for name in names):
+    if any(isinstance(name, str) and not name.strip() for name in names):  # one may be missing
         raise DataError("MODEL: expected the folder of a model, found an empty name")
 
 
@@ -159,33 +151,6 @@ class Commands(TyperGroup):
         """Read the command's arguments, and run it."""
         with _quoting_safely():
             return super().invoke(*args, **kwargs)
-
-
-class BuiltWhenNamed(UserDict[str, Any]):
-    """Commands by name, each built when it is asked for.
-
-    To build all of them, with 292 options and arguments, took 40 ms of each start.
-    """
-
-    def __init__(self, names: Iterable[str], build: Callable[[str], Any]) -> None:
-        """None is built yet.
-
-        Args:
-            names: of all commands, in the order of the help.
-            build: makes the command of a name.
-        """
-        super().__init__(dict.fromkeys(names))
-        self._build = build
-
-    def __getitem__(self, name: str) -> Any:
-        """The command of this name.
-
-        Raises:
-            KeyError: there is none.
-        """
-        if (found := self.data[name]) is None:
-            found = self.data[name] = self._build(name)
-        return found
 
 
 @contextmanager

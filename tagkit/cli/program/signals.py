@@ -54,21 +54,40 @@ def clean_up_on_signal() -> Iterator[None]:
 
 
 class Stop(threading.Event):
-    """Event that records whether it has been polled.
+    """Event that is set by a signal, once it has been polled.
+
+    Before that nothing is being done that could be lost: a signal ends the program at once.
 
     Attributes:
-        is_watched: whether it has been. Before that nothing is being done that could be lost.
+        is_watched: whether it has been polled.
+        number: of the signal.
     """
 
     def __init__(self) -> None:
         """Neither set nor polled."""
         super().__init__()
         self.is_watched = False
+        self.number = int(signal.SIGINT)
 
     def is_set(self) -> bool:
         """Whether it is set; whoever asks will ask again."""
         self.is_watched = True
         return super().is_set()
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Set it; raise where it is set, or was never polled."""
+        if super().is_set() or not self.is_watched:
+            # The second signal: the newest checkpoint is kept, and this step is lost. Or nothing
+            # has been done yet.
+            raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
+        self.number = number
+        self.set()
+        # Not through Python's stream: a handler may run inside a write to it, which cannot be
+        # entered twice. Its reader may have ended too.
+        with suppress(OSError):
+            # On a terminal the line of progress stands where the cursor is.
+            start = b"\n" if os.isatty(2) else b""
+            os.write(2, start + b"ending after this step (a second signal ends at once)\n")
 
 
 @contextmanager
@@ -81,87 +100,52 @@ def stop_on_signal() -> Iterator[Stop]:
         Interrupted: as the body did; its cause is the signal.
     """
     # An event, and not an exception: a step that is cut in two leaves weights half updated.
-    stop, is_stopping = Stop(), False
-    received = [int(signal.SIGINT)]
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal is_stopping
-        if is_stopping or not stop.is_watched:
-            # The second signal: the newest checkpoint is kept, and this step is lost. Or nothing
-            # has been done yet.
-            raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
-        is_stopping = True
-        received[0] = number
-        stop.set()
-        # Not through Python's stream: a handler may run inside a write to it, which cannot be
-        # entered twice. Its reader may have ended too.
-        with suppress(OSError):
-            # On a terminal the line of progress stands where the cursor is.
-            start = b"\n" if os.isatty(2) else b""
-            os.write(2, start + b"ending after this step (a second signal ends at once)\n")
-
-    with _handling(handle, [signal.SIGINT, *_ENDING]):
+    stop = Stop()
+    with _handling(stop.handle, [signal.SIGINT, *_ENDING]):
         try:
             yield stop
         except Interrupted as error:
-            raise error from Ended(received[0])
+            raise error from Ended(stop.number)
 
 
 @contextmanager
 def _handling(
     handle: Callable[[int, FrameType | None], None], numbers: list[signal.Signals]
 ) -> Iterator[None]:
-    """Handle these signals; SIGHUP stays ignored under `nohup`."""
+    """Handle these signals; SIGHUP stays ignored under `nohup`.
+
+    A handler runs wherever Python is: also in `__del__` or in the callback of a weak reference,
+    whose exceptions are printed as ignored, and the program would go on. Such a signal is sent
+    again.
+    """
     if threading.current_thread() is not threading.main_thread():  # only it can handle signals
         yield
         return
+    main, hook_before, resent = threading.get_ident(), sys.unraisablehook, list[threading.Timer]()
+
+    def hook(ignored: "UnraisableHookArgs") -> None:
+        error = ignored.exc_value
+        if not isinstance(error, KeyboardInterrupt | Ended) or not hasattr(signal, "pthread_kill"):
+            hook_before(ignored)  # what is no signal, or on Windows
+            return
+        number = error.number if isinstance(error, Ended) else signal.SIGINT
+        # By a thread, since what is raised in this function is swallowed too.
+        resent.append(threading.Timer(_AGAIN_S, signal.pthread_kill, [main, number]))
+        resent[-1].start()
+
     before = {
         number: signal.signal(number, handle)
         for number in numbers
         if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN
     }
-    try:
-        with _resend_swallowed():
-            yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _resend_swallowed() -> Iterator[None]:
-    """Send a signal again whose exception was raised where Python swallows all exceptions.
-
-    A handler runs wherever Python is: also in `__del__` or in the callback of a weak reference,
-    whose exceptions are printed as ignored, and the program would go on.
-    """
-    before, waiting = sys.unraisablehook, list[threading.Timer]()
-    main = threading.get_ident()
-
-    def send(number: int) -> None:
-        if hasattr(signal, "pthread_kill"):  # not on Windows; ends what the main thread waits for
-            signal.pthread_kill(main, number)
-        else:
-            signal.raise_signal(number)
-
-    def hook(ignored: "UnraisableHookArgs") -> None:
-        error = ignored.exc_value
-        if not isinstance(error, KeyboardInterrupt | Ended):
-            before(ignored)
-            return
-        number = error.number if isinstance(error, Ended) else signal.SIGINT
-        # By a thread, since what is raised in this function is swallowed too.
-        waiting.append(threading.Timer(_AGAIN_S, send, [number]))
-        waiting[-1].daemon = True
-        waiting[-1].start()
-
     sys.unraisablehook = hook
     try:
         try:
             yield
         finally:
-            while waiting:  # while the handlers are there, also where the body has failed
-                waiting.pop().join()
+            while resent:  # while the handlers are there, also where the body has failed
+                resent.pop().join()
     finally:
-        if sys.unraisablehook is hook:  # and not one that the body has set
-            sys.unraisablehook = before
+        sys.unraisablehook = hook_before
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,45 +1,17 @@
 """Standard input, output and error: a closed or broken one is an error of one line."""
 
 import codecs
-import errno
 import io
 import os
 import sys
 from contextlib import suppress
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 import typer
 
 from tagkit.cli.program.terminal import for_terminal
 
 _ESCAPE = "tagkit.escape"
-_Stream = TypeVar("_Stream")
-
-
-class _Closed(io.RawIOBase):
-    """The replacement for a stream that the caller has closed."""
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        # The system's error for a descriptor that is not open.
-        raise OSError(errno.EBADF, "it is closed")
-
-    def write(self, data: object) -> int:
-        raise OSError(errno.EBADF, "it is closed")
-
-
-class _Unbuffered(io.TextIOBase):
-    """A closed standard output: refuses each piece at once, keeps nothing to be written at exit."""
-
-    buffer = _Closed()
-
-    def write(self, text: str) -> int:
-        return self.buffer.write(text)
 
 
 def prepare_streams() -> None:
@@ -52,35 +24,30 @@ def prepare_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, mode)  # the lowest that is free: those below are taken by now
-    if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()))
-    if sys.stdout is None:
-        sys.stdout = _Unbuffered()
+            # The lowest that is free: those below are taken by now. The mode is the wrong one, so
+            # that the system refuses its use.
+            os.open(os.devnull, mode)
     # A tag or a word may have characters that the terminal's encoding lacks: they are escaped,
     # so that no output is lost.
     codecs.register_error(_ESCAPE, _escaped)
-    sys.stdout, sys.stderr = _whole(sys.stdout), _whole(sys.stderr)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors=_ESCAPE)
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(errors="backslashreplace")
+    sys.stdout = _prepared(sys.stdout, 1, _ESCAPE)
+    if sys.stderr is not None:
+        sys.stderr = _prepared(sys.stderr, 2, "backslashreplace")
 
 
-def _whole(stream: _Stream) -> _Stream | io.TextIOWrapper:
-    """The stream, such that all that is written arrives, or is refused with an error.
+def _prepared(stream: TextIO | None, number: int, errors: str) -> TextIO:
+    """The stream of a descriptor, of which all that is written arrives or is refused.
 
     With PYTHONUNBUFFERED a stream has no buffer, and what the system does not take at once, as of a
     disk that becomes full, is lost without a word.
     """
-    # One that a program has put in its place is the program's own.
-    if stream not in (sys.__stdout__, sys.__stderr__) or not isinstance(stream, io.TextIOWrapper):
-        return stream
-    if not isinstance(stream.buffer, io.RawIOBase):
-        return stream
-    # Not detached from the stream: others, such as a handler of logging, may hold that.
-    buffer = io.BufferedWriter(stream.buffer)
-    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=True)
+    if stream is None or isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+        encoding = stream.encoding if stream else "utf-8"
+        # Beside the stream of before, which others, such as a handler of logging, may hold.
+        return open(number, "w", 1, encoding, errors, closefd=False)
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors=errors)
+    return stream  # which may be one of the program that runs this
 
 
 def say(text: str) -> None:
@@ -92,35 +59,20 @@ def say(text: str) -> None:
         typer.echo(for_terminal(text, sys.stderr), err=True)
 
 
-def finish_output() -> OSError | None:
-    """Write what standard output still holds; the error where it cannot be written."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        return error
-    except ValueError:  # it is closed already
-        pass
-    return None
+def finish(stream: TextIO | None) -> OSError | None:
+    """Write what a stream still holds; the error where it cannot be written.
 
-
-def discard_output() -> None:
-    """Keep Python silent when it flushes the streams at exit."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and _fails(stream):
-            with suppress(OSError, ValueError):
-                # The interpreter flushes again at exit, and would print a traceback.
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, stream.fileno())
-                os.close(null)
-
-
-def _fails(stream: TextIO) -> bool:
+    Then what it holds is dropped: Python would write it again at exit, and print a traceback.
+    """
+    if stream is None or stream.closed:
+        return None
     try:
         stream.flush()
-    except (OSError, ValueError):
-        return True
-    return False
+    except OSError as error:
+        with suppress(OSError), open(os.devnull, "wb") as null:
+            os.dup2(null.fileno(), stream.fileno())
+        return error
+    return None
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

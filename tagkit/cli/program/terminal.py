@@ -5,8 +5,8 @@ A file or a pipe has no width and no colours: its lines stay whole, so that a se
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TextIO
 
@@ -15,13 +15,12 @@ from tagkit.wording import cells
 DEFAULT_WIDTH = 80
 _MIN_WIDTH = 20  # below it lines are not wrapped: a word on each line is no better
 _MAX_INDENT = 16  # cells
-# A quoted text is one word: a command or a path may have blanks in it.
-_WORD = re.compile(r"( *)((?:(?<=[ (])|^)'[^']*'(?=[ ,.;:)]|$)[,.;:)]*|[^ ]+)")
+# A quoted text is one word, if it is short: a command or a path may have blanks in it.
+_WORD = re.compile(r" *(?:(?:(?<=[ (])|^)'[^']{,60}'(?=[ ,.;:)]|$)[,.;:)]*|[^ ]+)")
 # `model       name: ...` and `error:   ...` have their text in a second column.
 _HEAD = re.compile(r" *[^ ]+(?: [^ ]+)? {2,}(?=[^ ])")
-_BEFORE_COLON = re.compile(r"(error|warning): ")
-_STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[33m", "best": "\x1b[1;32m"}
-_RESET = "\x1b[0m"
+_COLOURED = re.compile(r"^(error|warning):(?=\s)")
+_COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[33m", "best": "\x1b[1;32m"}
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -58,83 +57,51 @@ def wrapped(text: str, width: int | None) -> list[str]:
     """
     if width is None or width < _MIN_WIDTH or cells(text) <= width:
         return [text]
-    indent = " " * _indent(text)
-    lines, line, used = [], "", 0
-    for blanks, word in _words(text, width - len(indent)):
-        taken = cells(word)
-        if line.strip() and used + len(blanks) + taken > width:
-            lines.append(line)
-            line, used, blanks = indent, len(indent), ""
-        line += blanks + word
-        used += len(blanks) + taken
-    return [*lines, line]
-
-
-def _words(text: str, room: int) -> list[tuple[str, str]]:
-    """The words of a line, each with the blanks before it."""
-    found: list[tuple[str, str]] = []
-    for blanks, word in _WORD.findall(text):
-        if " " in word and cells(word) > room:  # a quotation that has to be broken
-            first, *others = word.split(" ")
-            found += [(blanks, first), *((" ", other) for other in others)]
-        else:
-            found.append((blanks, word))
-    return found
-
-
-def _indent(text: str) -> int:
-    """Cells before the second line of a text: those of its first column, or two more than its."""
     head = _HEAD.match(text)
-    if head and cells(head[0]) <= _MAX_INDENT:
-        return cells(head[0])
-    return min(len(text) - len(text.lstrip(" ")) + 2, _MAX_INDENT)
+    # Below the second column, or two more than its own.
+    column = cells(head[0]) if head else len(text) - len(text.lstrip(" ")) + 2
+    indent = " " * min(column, _MAX_INDENT)
+    found = filled(text, width, len(indent), _WORD)
+    return [(indent if begin else "") + text[begin:end] for begin, end in found]
 
 
-@dataclass(frozen=True, slots=True)
-class Coloured:
-    """The part of a line that has a colour.
+def filled(text: str, width: int, indent: int, word: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where each line of a text begins and ends, if as many words stand on it as fit.
 
-    Attributes:
-        end: number of its characters, from the beginning of the line.
-        style: "error", "warning" or "best".
+    Args:
+        text: without line ends.
+        width: cells of a line; a longer word is a line of its own.
+        indent: cells before each line but the first.
+        word: matches a word with the blanks before it.
     """
+    begin = end = 0
+    for found in word.finditer(text):
+        used = cells(text[begin : found.end()]) + (indent if begin else 0)
+        if text[begin:end].strip(" ") and used > width:
+            yield begin, end
+            begin = found.end() - len(found[0].lstrip(" "))
+        end = found.end()
+    yield begin, end
 
-    end: int
-    style: str
 
+def for_terminal(text: str, stream: TextIO | None, *, is_best: bool = False) -> str:
+    """A line as this stream gets it: wrapped and coloured if it is a terminal, else unchanged.
 
-def coloured(line: str, *, is_best: bool = False) -> Coloured | None:
-    """What has a colour in a line: "error:" or "warning:" at its beginning, or a best row."""
+    Of an error or a warning the word has a colour, of a best row the line.
+    """
+    shown = "\n".join(wrapped(text, width_of(stream)))
+    if not has_colours(stream):
+        return shown
     if is_best:
-        return Coloured(len(line), "best")
-    found = _BEFORE_COLON.match(line)
-    return Coloured(len(found[1]) + 1, found[1]) if found else None
-
-
-def for_terminal(text: str, stream: TextIO | None) -> str:
-    """A line as this stream gets it: wrapped and coloured if it is a terminal, else unchanged."""
-    first, *others = wrapped(text, width_of(stream))
-    part = coloured(text) if has_colours(stream) else None
-    if part:
-        first = f"{_STYLES[part.style]}{first[: part.end]}{_RESET}{first[part.end :]}"
-    return "\n".join([first, *others])
+        return f"{_COLOURS['best']}{shown}\x1b[0m"
+    return _COLOURED.sub(lambda found: f"{_COLOURS[found[1]]}{found[0]}\x1b[0m", shown, count=1)
 
 
 def short_paths(paths: Sequence[str]) -> dict[str, str]:
-    """Each path by its last parts: as few as tell it apart from the others."""
-    shown = {}
-    for path in paths:
-        others = [other for other in paths if other != path]
-        parts = PurePath(path).parts
-        count = 1
-        while count < len(parts) and any(_tail(path, count) == _tail(o, count) for o in others):
-            count += 1
-        shown[path] = _tail(path, count) or path
-    return shown
-
-
-def _tail(path: str, count: int) -> str:
-    return str(PurePath(*PurePath(path).parts[-count:]))
+    """Each path by its last part, or whole where others end in the same."""
+    names = Counter(PurePath(path).name for path in set(paths))
+    shown = {path: PurePath(path).name for path in paths}
+    return {path: name if name and names[name] == 1 else path for path, name in shown.items()}
 
 
 def shown_time(seconds: float) -> str:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from tagkit.cli.program.terminal import has_colours, width_of
+from tagkit.cli.program.terminal import filled, has_colours, width_of
 from tagkit.models.answers.pieces import Highlighted, TextPiece, from_line
 from tagkit.text.records import LabelScore
-from tagkit.wording import cells, visible
+from tagkit.wording import visible
 
 # Of a terminal's sixteen; of more labels several share one.
 _PALETTE = (
@@ -29,7 +29,7 @@ _BARE = "_"  # a label without a name
 # A blank at which no line is broken. Texts that are safe to display have no control characters.
 _GLUE = "\x01"
 _INDENT = "  "  # of what continues a line
-_WORDS = re.compile(r" +|[^ ]+")
+_WORD = re.compile(r" *[^ ]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,52 +121,22 @@ def lines_of(segments: Iterable[Segment], width: int | None) -> list[Line]:
         segments: of the text; a line end in them ends a line.
         width: cells of a line; None where lines stay whole. A longer word is not broken.
     """
-    whole: list[Line] = [[]]
+    segments, lines, at = list(segments), list[Line](), 0
+    for whole in "".join(segment.text for segment in segments).split("\n"):
+        found = [(0, len(whole))] if width is None else filled(whole, width, len(_INDENT), _WORD)
+        for begin, end in found:
+            indent = [Segment(_INDENT)] if begin else []
+            lines.append([*indent, *_part(segments, at + begin, at + end)])
+        at += len(whole) + 1
+    return lines
+
+
+def _part(segments: Iterable[Segment], begin: int, end: int) -> Iterator[Segment]:
+    """What lies between two places of a text."""
     for segment in segments:
-        for number, part in enumerate(segment.text.split("\n")):
-            if number:
-                whole.append([])
-            whole[-1].append(replace(segment, text=part))
-    if width is None:
-        return whole
-    return [line for each in whole for line in _wrapped(each, width)]
-
-
-def _wrapped(line: Line, width: int) -> Iterator[Line]:
-    current: Line = []
-    used, begun = 0, False  # cells of the line, and whether it has a word
-    blanks = Segment("")  # that wait for a word
-    for word in _words(line):
-        if word[0].text.startswith(" "):
-            blanks = word[0]
-            continue
-        taken = sum(cells(part.text.replace(_GLUE, " ")) for part in word)
-        if begun and used + len(blanks.text) + taken > width:
-            yield current
-            current, used = [Segment(_INDENT)], len(_INDENT)
-        else:
-            current.append(blanks)
-            used += len(blanks.text)
-        current += word
-        used, begun, blanks = used + taken, True, Segment("")
-    yield current
-
-
-def _words(line: Line) -> Iterator[Line]:
-    """Blanks, and words of one or several segments."""
-    word: Line = []
-    for segment in line:
-        for text in _WORDS.findall(segment.text):
-            part = replace(segment, text=text)
-            if not text.startswith(" "):
-                word.append(part)
-                continue
-            if word:
-                yield word
-            word = []
-            yield [part]
-    if word:
-        yield word
+        if text := segment.text[max(0, begin) : max(0, end)]:
+            yield replace(segment, text=text)
+        begin, end = begin - len(segment.text), end - len(segment.text)
 
 
 def shown_by(

@@ -12,6 +12,7 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.splits.counts import column_counts
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.reports.report_text import label_cell, report_lines
+from tagkit.evaluation.reports.text_table import table
 from tagkit.models.base.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
@@ -36,7 +37,6 @@ from tagkit.wording import (
     padded,
     plural,
     plural_of,
-    shortened,
     shown_name,
     visible,
 )
@@ -219,23 +219,20 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
         name = "test" if is_share else f"test {measure}"
         columns[name] = [(100 if is_share else 1) * (score.test or 0.0) for score in scores]
         digits.append(2 if is_share else 4)
-    yield ""
-    # A seed has up to 20 digits (64 bits).
-    widths = [max(9, cells(name)) for name in columns]
-    heads = (padded(*each, right=True) for each in zip(columns, widths, strict=True))
-    yield "  ".join([f"{'seed':>20}", "epoch", *heads])
+    rows = []
     for row, score in enumerate(scores):
+        star = "*" if score.seed == trained.best.predictor.config.train.seed else ""
         figures = [values[row] for values in columns.values()]
-        star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
-        yield f"{score.seed:>20}  {score.epoch:>5}{_figures(figures, widths, digits)}{star}"
+        rows.append([str(score.seed), str(score.epoch), *_figures(figures, digits), star])
     for number, name in enumerate(("mean", "standard deviation")):
         figures = [mean_and_deviation(values)[number] for values in columns.values()]
-        yield f"{name:>20}       {_figures(figures, widths, digits)}"
+        rows.append([name, "", *_figures(figures, digits), ""])
+    yield ""
+    yield from table("seed", ["epoch", *columns, ""], rows, DEFAULT_WIDTH)
 
 
-def _figures(figures: Sequence[float], widths: Sequence[int], digits: Sequence[int]) -> str:
-    found = zip(figures, widths, digits, strict=True)
-    return "".join(f"  {figure:>{width}.{after}f}" for figure, width, after in found)
+def _figures(figures: Sequence[float], digits: Sequence[int]) -> list[str]:
+    return [f"{figure:.{after}f}" for figure, after in zip(figures, digits, strict=True)]
 
 
 def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[str]:
@@ -248,16 +245,14 @@ def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[s
         yield ""
         yield f"each {what} on {split}, mean ± standard deviation of {len(trained.scores)} seeds:"
         yield ""
-        heads = "       precision          recall              f1  support"
-        rows = [shortened(label_cell(each.label), max(12, width - len(heads))) for each in spreads]
-        first = max(map(cells, rows))
-        yield f"{'':<{first}}{heads}"
-        for label, each in zip(rows, spreads, strict=True):
-            figures = "".join(
-                f"  {100 * mean:>6.2f} ± {100 * deviation:>5.2f}"
+        rows = []
+        for each in spreads:
+            figures = [
+                f"{100 * mean:.2f} ± {100 * deviation:>5.2f}"
                 for mean, deviation in (each.precision, each.recall, each.f1)
-            )
-            yield f"{padded(label, first)}{figures}  {each.support:>7,}"
+            ]
+            rows.append([label_cell(each.label), *figures, f"{each.support:,}"])
+        yield from table("", ["precision", "recall", "f1", "support"], rows, width)
 
 
 def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:

@@ -170,7 +170,7 @@ def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Pro
     assert ended.err.count("\n       each seed: batches of 4: train has 80 sentences\n") == 2
     assert ended.err.startswith("seed 1 (1 of 2)\n")
     assert "\n\nseed 2 (2 of 2)\n" in ended.err
-    assert re.search(r"^ +standard deviation +[0-9.]+ +[0-9.]+$", ended.err, re.M)
+    assert re.search(r"^standard deviation +[0-9.]+ +[0-9.]+$", ended.err, re.M)
     assert "saved many (" in ended.err
     assert tagkit("predict", "many", "test.conll").code == 0
     wrong = tagkit("train", *files, "--seeds", "1,x")

@@ -84,7 +84,6 @@ def test_the_folder_has_a_default_of_the_command(
         (["--config", "own.toml"], "models/search"),  # there a model is
         (["-o", "a"], "a"),
         (["--set", "output.dir=b"], "b"),
-        (["--set", "output.dir=c", "-o", "c"], "c"),
     ):
         assert searched(tagkit, monkeypatch, *options)[0].output.dir == folder
     assert "[default: models/search]" in " ".join(tagkit("tune", "--help").out.split())

@@ -20,7 +20,7 @@ ABOUT_LABELS = ("audit", "learning-curve")  # they refuse a task without labels
 def completed(command: str, flag: str, incomplete: str = "") -> list[str]:
     """The values of a command's flag or argument, by click's own interface."""
     group: Any = get_command(app)
-    found = group.commands[command]
+    found = group.get_command(None, command)
     context = found.make_context(command, [], resilient_parsing=True)
     param = next(p for p in found.params if flag in (*p.opts, p.name))
     return [item.value for item in param.shell_complete(context, incomplete)]
@@ -37,7 +37,7 @@ def fixed_values(name: str) -> list[str]:
 def test_every_flag_of_an_option_with_fixed_values_completes_them(command: str) -> None:
     group: Any = get_command(app)
     seen = []
-    for param in group.commands[command].params:
+    for param in group.get_command(None, command).params:
         names = [name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts]
         values = [value for name in names for value in fixed_values(name)]
         if values and command != "convert":  # its --scheme is the one to write

@@ -53,7 +53,7 @@ def flags(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def flags_of(name: str) -> set[str]:
-    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    command = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
     return {flag for param in command.params for flag in param.opts}
 
 
@@ -201,7 +201,7 @@ def test_a_flag_of_an_option_shows_the_help_and_default_of_the_option(
     run: Run, command: str
 ) -> None:
     shown = re.sub(r"-\s+", "-", " ".join(run(command, "--help")[1].split()))
-    params = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    params = get_command(app).get_command(None, command).params  # type: ignore[attr-defined]
     flags = {flag for param in params if not param.help for flag in param.opts}
     names = [name for name, flag in messages.OPTION_FLAGS.items() if flag in flags]
     assert len(names) >= {"train": 15, "tune": 5, "eval": 4}.get(command, 0)
@@ -224,7 +224,7 @@ def test_the_help_names_every_format_of_the_table(run: Run, command: str) -> Non
 # The flags of commands that read a model are of their own, and have no configuration behind them.
 @pytest.mark.parametrize("command", ["train", "tune", "learning-curve"])
 def test_no_flag_repeats_the_help_of_its_option(command: str) -> None:
-    params = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    params = get_command(app).get_command(None, command).params  # type: ignore[attr-defined]
     texts = {option.help for option in options_of(Config).values()}
     for param in params:
         assert param.help not in texts, param.opts

@@ -8,23 +8,14 @@ import typer
 from program import Ended, Program
 
 from tagkit.cli.main import COMMANDS, app
-from tagkit.cli.program.parser import BuiltWhenNamed
 
 GROUP: Any = typer.main.get_command(app)
 SCALARS = [
     (command, max(param.opts, key=len))
     for command in COMMANDS
-    for param in GROUP.commands[command].params
+    for param in GROUP.get_command(None, command).params
     if param.param_type_name == "option" and not (param.is_flag or param.multiple)
 ]
-
-
-def test_only_the_command_that_is_named_is_built() -> None:
-    built = list[str]()
-    commands = BuiltWhenNamed(("b", "a"), lambda name: built.append(name) or name.upper())
-    assert (list(commands), "a" in commands, len(commands), built) == (["b", "a"], True, 2, [])
-    assert (commands["a"], commands.get("a"), commands.get("c")) == ("A", "A", None)
-    assert built == ["a"]
 
 
 def test_a_start_builds_one_command_of_all(
@@ -67,7 +58,7 @@ MODELS = [
     command
     for command in COMMANDS
     if any(param.metavar == "MODEL" and param.param_type_name == "argument"
-           for param in GROUP.commands[command].params)
+           for param in GROUP.get_command(None, command).params)
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from marks import mostly_slow
 
 resource = pytest.importorskip("resource")  # of Unix
 
-PROBLEMS = {"/dev/full": "No space left on device", "&-": "it is closed"}
+PROBLEMS = {"/dev/full": "No space left on device", "&-": "Bad file descriptor"}
 
 
 @pytest.mark.slow

@@ -356,9 +356,9 @@ def test_the_table_of_labels_has_percentages_and_fits_its_width() -> None:
         "",
         "each class on dev, mean ± standard deviation of 2 seeds:",
         "",
-        "                              precision          recall              f1  support",
-        "a                         70.00 ± 14.14   50.00 ± 14.14   60.00 ± 14.14        7",
-        "llllllllllllll...llllll   35.00 ±  0.00   15.00 ±  0.00   25.00 ±  0.00        7",
+        "                                precision         recall             f1  support",
+        "a                           70.00 ± 14.14  50.00 ± 14.14  60.00 ± 14.14        7",
+        "llllllllllllllll...lllllll  35.00 ±  0.00  15.00 ±  0.00  25.00 ±  0.00        7",
     ]
 
 
