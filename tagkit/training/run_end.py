@@ -29,8 +29,8 @@ from tagkit.text.json_text import plain, to_json
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.events.finding import Finding
-from tagkit.training.folder.run_cleanup import is_finished
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
+from tagkit.training.folder.run_folder import is_finished
 from tagkit.training.loop.run import Ending, Run
 from tagkit.wording import visible
 

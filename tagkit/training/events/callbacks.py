@@ -230,8 +230,7 @@ class TrainLog(Listener):
         Raises:
             CheckpointError: it cannot be written.
         """
-        # Opened for each line, so that the file has it if the run is killed. A log without a
-        # manifest is recognised by this layout of its lines (training.run_contents).
+        # Opened for each line, so that the file has it if the run is killed.
         now = datetime.now().isoformat(sep=" ", timespec="seconds")
         try:
             with self.path.open("a", encoding="utf-8") as file:

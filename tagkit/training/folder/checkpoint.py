@@ -49,7 +49,7 @@ BEST = "best."  # prefix of the names of the best epoch's weights, which their f
 # Smaller tensors are not worth a line in state.json.
 _MIN_SHARED_BYTES = 4096
 _PREFIX = "step-"
-_NAME = re.compile(rf"{_PREFIX}([0-9]+)")
+CHECKPOINT_NAME = re.compile(rf"{_PREFIX}[0-9]+")  # of a folder
 _MAX_NAMED = 3  # damaged checkpoints in a message
 # What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
 # from absurd sizes in a header, RecursionError from deeply nested JSON.
@@ -226,16 +226,6 @@ def remove_after(folder: Path, step: int, is_ours: Callable[[str], bool]) -> Non
             _remove(place)
 
 
-def is_whole(place: Path) -> bool:
-    """Whether a folder is a checkpoint with the right digests."""
-    try:
-        record = _record(place)
-        files = _files_of(record)
-        return all(digest_of(place / name) == digest for name, digest in files.items())
-    except (*DAMAGE, CheckpointError):
-        return False
-
-
 def _read(place: Path) -> Checkpoint:
     """A checkpoint whose digests are right.
 
@@ -348,7 +338,8 @@ def _places(folder: Path) -> list[Path]:
     found = [
         place
         for place in folder.glob(f"{_PREFIX}*")
-        if _NAME.fullmatch(place.name) and any((place / name).exists() for name in CHECKPOINT_FILES)
+        if CHECKPOINT_NAME.fullmatch(place.name)
+        and any((place / name).exists() for name in CHECKPOINT_FILES)
     ]
     return sorted(found, key=_number, reverse=True)
 

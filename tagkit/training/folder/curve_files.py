@@ -1,11 +1,10 @@
-"""The files of a learning curve, and how to recognise them.
+"""The files of a learning curve.
 
 learning-curve.json     what was measured, and the law and forecasts once all is
 learning-curve.svg      the same as a picture
 size-N-seed-S/          the run of the point that is being measured; removed at its end
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from tagkit.errors import CheckpointError
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point
 from tagkit.storage import CURVE, cannot_write, write_whole
 from tagkit.text.json_text import from_json, plain, to_json
-from tagkit.training.folder.owned_files import OwnedFile
 from tagkit.wording import FORCE, Message, reason
 
 PICTURE = "learning-curve.svg"
@@ -115,11 +113,3 @@ def _point(record: Mapping[str, Any]) -> Point:
     if point.sentences < 1 or not 0 <= point.score <= 1:
         raise ValueError("a point is out of range")
     return point
-
-
-def _is_curve(path: Path) -> bool:
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return bool(record.keys() >= {"format_version", "measure", "points", "law", "forecasts", "run"})
-
-
-FILES = (OwnedFile(CURVE, _is_curve, companions=(PICTURE,)),)

@@ -23,9 +23,9 @@ from tagkit.storage import BEST, cannot_write
 from tagkit.text.json_text import plain
 from tagkit.training.events.callbacks import Epoch, Listener, Save, Step, listener_of
 from tagkit.training.events.finding import Finding
-from tagkit.training.folder.run_cleanup import is_finished, refuse_other_commands
+from tagkit.training.folder.manifest import refuse_other_commands
 from tagkit.training.folder.run_files import CHECKPOINTS
-from tagkit.training.folder.run_folder import RunFolder
+from tagkit.training.folder.run_folder import RunFolder, is_finished
 from tagkit.training.folder.run_identity import output_folder, refuse_unfit
 from tagkit.training.folder.seed_scores import SeedScores, write_summary
 from tagkit.training.folder.start_checks import check_beforehand

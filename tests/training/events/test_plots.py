@@ -14,7 +14,6 @@ from tagkit.evaluation.reports.criterion import AUTO, Criterion, find_criterion
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.events.plots import write_curves
-from tagkit.training.folder.run_files import FILES
 from tagkit.training.trainer import train
 from tagkit.wording import cells
 
@@ -124,19 +123,6 @@ def test_one_epoch_and_equal_values_are_drawn_in_the_middle(tmp_path: Path) -> N
 def test_a_label_with_a_character_of_markup_is_shown_as_it_is(tmp_path: Path) -> None:
     root = drawn(tmp_path, EPOCHS, replace(F1, name="F1 of <R&D>"))
     assert "dev F1 of <R&D>" in [text.text for text in root.iter(f"{SVG}text")]
-
-
-def test_a_picture_of_a_run_is_recognised_and_another_is_not(tmp_path: Path) -> None:
-    drawn(tmp_path, EPOCHS)
-    picture = tmp_path / "curves.svg"
-    (curves,) = [each for each in FILES if each.name == "curves.svg"]
-    assert curves.proof(picture)
-    earlier = "<svg><!-- {} --><!-- dev score --></svg>"
-    for text in (earlier.format("loss (nats)"), earlier.format("training loss (nats)")):
-        picture.write_text(text)
-        assert curves.proof(picture)
-    picture.write_text("<svg><text>loss</text></svg>")
-    assert not curves.proof(picture)
 
 
 @pytest.mark.slow
