@@ -29,6 +29,7 @@ from tagkit.storage.files import restore_set_aside as restore_set_aside
 from tagkit.storage.files import scratch_folder as scratch_folder
 from tagkit.storage.files import set_aside as set_aside
 from tagkit.storage.files import whole_folder as whole_folder
+from tagkit.storage.files import write_of_run as write_of_run
 from tagkit.storage.files import write_whole as write_whole
 from tagkit.storage.run_names import BEST as BEST
 from tagkit.storage.run_names import CURVE as CURVE

@@ -34,14 +34,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, TagkitError
-from tagkit.storage.disk import digest_of_bytes, flush_to_disk
+from tagkit.storage.disk import cannot_write, digest_of_bytes, flush_to_disk
 from tagkit.storage.places import (
     EXISTS,
+    destination,
     own_descriptor,
     refusals,
-    require_folder,
     require_new_folder,
-    require_replaceable,
     status,
 )
 from tagkit.wording import LONE_SURROGATE, Message, Setting
@@ -166,6 +165,18 @@ def write_whole(path: Path, content: bytes) -> None:
         file.discard()
 
 
+def write_of_run(path: Path, content: bytes) -> None:
+    """Create or replace a file in the folder of a run, as `write_whole` does.
+
+    Raises:
+        CheckpointError: it cannot be written; the message says how the run is resumed.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
 class _WholeFile:
     """A file being written: complete at its destination after `commit`, gone after `discard`."""
 
@@ -175,22 +186,15 @@ class _WholeFile:
         Raises:
             OSError: nothing can be written there.
         """
-        self.place: Path | None = None  # stays None for what is written to directly
         self.replace = replace
-        found = status(path)
-        own = own_descriptor(path)
-        if found and stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder, and the output is one file")
-        if own is not None:
+        self.place = destination(path, replace=replace)  # None for what is written to directly
+        if self.place is None:
             # /dev/stdout and /proc/self/fd/N: a duplicate shares the offset with the descriptor, so
             # output is appended. Opening the path again would start at 0 and overwrite it.
-            handle = os.dup(own)
-        elif found and not stat.S_ISREG(found.st_mode):
-            handle = os.open(path, os.O_WRONLY)
+            own = own_descriptor(path)
+            handle = os.open(path, os.O_WRONLY) if own is None else os.dup(own)
         else:
-            require_folder(path)
-            require_replaceable(path, found, replace=replace)
-            self.place = Path(os.path.realpath(path))
+            found = status(path)
             # The temporary file must not be readable, even for a moment, by users who could not
             # read the old one: it is created private, and gets the old mode before any content.
             mode = 0o600 if found else 0o666

@@ -14,7 +14,7 @@ from typing import Any
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point
-from tagkit.storage import CURVE, cannot_write, write_whole
+from tagkit.storage import CURVE, write_of_run
 from tagkit.text.json_text import from_json, plain, to_json
 from tagkit.wording import FORCE, Message, reason
 
@@ -72,10 +72,7 @@ def write_measured(
         "remarks": plain(curve.remarks()) if curve else [],
         "run": dict(measured.run),
     }
-    try:
-        write_whole(folder / CURVE, (to_json(record, indent=2) + "\n").encode())
-    except OSError as error:
-        raise cannot_write(folder / CURVE, error) from None
+    write_of_run(folder / CURVE, (to_json(record, indent=2) + "\n").encode())
 
 
 def read_measured(folder: Path) -> MeasuredPoints:

@@ -27,7 +27,7 @@ from pathlib import Path, PurePosixPath
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.models.folder.seed_folders import SEED_RUN, SUMMARY
-from tagkit.storage import CURVE, LOCK, MANIFEST, cannot_write, write_whole
+from tagkit.storage import CURVE, LOCK, MANIFEST, write_of_run
 from tagkit.training.folder.checkpoint import CHECKPOINT_FILES, CHECKPOINT_NAME, newest_checkpoint
 from tagkit.training.folder.run_files import (
     CHECKPOINTS,
@@ -199,10 +199,7 @@ class Manifest:
             "tagkit": __version__,
             "files": sorted(self.names),
         }
-        try:
-            write_whole(self.path, (json.dumps(record, indent=1) + "\n").encode())
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
+        write_of_run(self.path, (json.dumps(record, indent=1) + "\n").encode())
         self.exists = True
 
     def _may_be_there(self, name: str) -> bool:

@@ -34,7 +34,6 @@ from typing import Any
 
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, WriteError
-from tagkit.evaluation.reports.criterion import Criterion
 from tagkit.models.bundle.bundle import save_bundle
 from tagkit.models.folder.parts import read_metadata
 from tagkit.storage import (
@@ -42,13 +41,11 @@ from tagkit.storage import (
     HISTORY,
     MANIFEST,
     RESUME_AFTER,
-    cannot_write,
     restore_set_aside,
-    write_whole,
+    write_of_run,
 )
 from tagkit.storage.lock import locked
-from tagkit.training.events.callbacks import CURVES, LOG, Epoch, Listener, TrainLog, write_history
-from tagkit.training.events.plots import write_curves
+from tagkit.training.events.callbacks import LOG, Epoch, Listener, TrainLog, history
 from tagkit.training.folder.checkpoint import (
     CHECKPOINT_FILES,
     Checkpoint,
@@ -350,9 +347,11 @@ class RunFolder:
         Raises:
             CheckpointError: it cannot be written.
         """
+        # The whole file each time: a resumed run repeats epochs after its checkpoint, which must
+        # not be in it twice, and a crash must not leave half a line.
         if self.writes:
             self.claim(HISTORY)
-            write_history(self.path, epochs)
+            write_of_run(self.path / HISTORY, history(epochs))
 
     def remove_results(self) -> None:
         """Remove the predictions and reports of a model that is about to be replaced.
@@ -364,46 +363,23 @@ class RunFolder:
             _remove(self.path, [name for name in RESULTS if self.manifest.owns(name)], ())
 
     def write_results(self, results: Mapping[str, bytes], note: Callable[[str], None]) -> None:
-        """Write predictions and reports; where a foreign file has a name of them, note that.
+        """Write predictions, reports, curves; where a foreign file has a name of them, note that.
 
         Args:
-            results: contents by name, of `run_files.RESULTS`.
+            results: contents by name.
             note: called with a message for the user.
 
         Raises:
             CheckpointError: they cannot be written.
         """
-        if not self.writes:
-            return
-        for name, content in results.items():
+        for name, content in results.items() if self.writes else ():
             try:
                 self.claim(name)
             except CheckpointError as error:
                 # The model is complete and scored: a missing record must not make the run fail.
                 note(str(error))
-                continue
-            try:
-                write_whole(self.path / name, content)
-            except OSError as error:
-                raise cannot_write(self.path / name, error) from None
-
-    def write_curves(
-        self, epochs: Sequence[Epoch], criterion: Criterion, note: Callable[[str], None]
-    ) -> None:
-        """Draw curves.svg; a foreign picture there is kept, with a note.
-
-        Raises:
-            CheckpointError: it cannot be written.
-        """
-        if not self.writes:
-            return
-        try:
-            self.claim(CURVES)
-        except CheckpointError as error:
-            # The run is complete at this point; a missing picture must not make it fail.
-            note(str(error))
-        else:
-            write_curves(self.path, epochs, criterion)
+            else:
+                write_of_run(self.path / name, content)
 
     def logged(self, listener: Listener) -> Listener:
         """A listener that writes train.log and calls `listener`.
