@@ -21,13 +21,13 @@ EXISTS = Message("it exists; name another, or replace it with ", FORCE)
 
 
 def require_place(path: Path, *, replace: bool) -> None:
-    """Refuse a path at which a file cannot be created.
+    """Refuse a path at which a file or folder cannot be created. A folder that is there may stay.
 
     Raises:
-        DataError: its folder is missing or not writable, or something is there that cannot or must
+        DataError: its folder is missing or not writable, or a file is there that cannot or must
             not be replaced.
     """
-    with refusals(path):
+    with refusals(path), suppress(IsADirectoryError):
         destination(path, replace=replace)
 
 

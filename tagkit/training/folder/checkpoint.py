@@ -100,7 +100,9 @@ def save_checkpoint(
     Raises:
         CheckpointError: it cannot be written; the existing ones are unchanged.
     """
-    best, rest, same = _stored_once(checkpoint.tensors)
+    stored, same = _stored_once(checkpoint.tensors)
+    best = {n.removeprefix(BEST): each for n, each in stored.items() if n.startswith(BEST)}
+    rest = {name: tensor for name, tensor in stored.items() if not name.startswith(BEST)}
     body = {
         "step": checkpoint.step,
         "sound": checkpoint.sound,
@@ -130,33 +132,23 @@ def save_checkpoint(
         raise cannot_write(folder, error) from None
 
 
-def _stored_once(
-    tensors: Mapping[str, Tensor],
-) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
-    """The best epoch's weights without their prefix, all other tensors, and names of equal ones.
-
-    Returns:
-        The weights; the others, each content once; name -> that of the equal tensor that is stored.
-    """
-    best = {n.removeprefix(BEST): tensor for n, tensor in tensors.items() if n.startswith(BEST)}
+def _stored_once(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors to store, each content once, and, of the others, the name of the equal one."""
     stored: dict[str, Tensor] = {}
     same: dict[str, str] = {}
     alike: dict[tuple[object, ...], list[str]] = {}  # kind -> names of stored tensors
     # The best ones first, as they cannot be left out: their file is shared with other checkpoints.
     for name in sorted(tensors, key=lambda name: not name.startswith(BEST)):
         tensor = tensors[name]
-        if tensor.numel() * tensor.element_size() >= _MIN_SHARED_BYTES:
-            others = alike.setdefault((tensor.dtype, tensor.shape), [])
-            equal = None
-            if not name.startswith(BEST):
-                equal = next((n for n in others if are_equal(tensors[n], tensor)), None)
-            if equal is not None:
-                same[name] = equal
-                continue
-            others.append(name)
-        if not name.startswith(BEST):
+        is_small = tensor.numel() * tensor.element_size() < _MIN_SHARED_BYTES
+        others = [] if is_small else alike.setdefault((tensor.dtype, tensor.shape), [])
+        equal = (other for other in others if are_equal(tensors[other], tensor))
+        if not name.startswith(BEST) and (first := next(equal, None)) is not None:
+            same[name] = first
+        else:
             stored[name] = tensor
-    return best, stored, same
+            others.append(name)
+    return stored, same
 
 
 def newest_checkpoint(
@@ -191,14 +183,8 @@ def newest_checkpoint(
             note(f"{place}: {problem}; it is skipped")
     if places and not sound:
         # Not None, which would mean a new run: that would remove what a user could still rescue.
-        more = f"; and {len(damaged) - _MAX_NAMED} more" if len(damaged) > _MAX_NAMED else ""
-        raise CheckpointError(
-            Message(
-                f"{folder}: no checkpoint can be used; ",
-                FORCE,
-                f" starts a new run. {'; '.join(damaged[:_MAX_NAMED])}{more}",
-            )
-        )
+        problem = f" starts a new run. {'; '.join(damaged[:_MAX_NAMED])}"
+        raise CheckpointError(Message(f"{folder}: no checkpoint can be used; ", FORCE, problem))
     return None
 
 

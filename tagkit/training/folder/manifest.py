@@ -211,27 +211,21 @@ class Manifest:
         return any(place.parent.glob(f"*{place.name}*"))
 
 
-def refuse_other_commands(
-    folder: Path, found: Contents, *, resume: bool, of_seeds: bool = False
-) -> None:
+def refuse_other_commands(folder: Path, found: Contents, *, of_seeds: bool = False) -> None:
     """Refuse a folder that holds trainings with several seeds, a learning curve or a search.
 
-    `force` would remove all of it, and is not named. `found` is in `folder`; the other arguments
-    are those of `run_folder.RunFolder.check`.
+    `force` would remove all of it, and is not named. `found` is in `folder`, which is to hold a
+    run, or one for each of several seeds.
 
     Raises:
         CheckpointError: it does.
     """
     if any(name.startswith(f"{CHECKPOINTS}/") for name in found.ours):
         return  # a run of its own
-    seeds = sorted(int(name[len("seed-") :]) for name in found.folders if SEED_RUN.fullmatch(name))
+    seeds = [name for name in found.folders if SEED_RUN.fullmatch(name)]
     if seeds and not of_seeds:
-        problem = f"{folder}: holds trainings with several seeds; give "
-        given = Setting("train.seeds", ",".join(map(str, seeds)))
-        again = () if resume else (" and ", RESUME)
-        raise CheckpointError(
-            Message(problem, given, *again, " to resume them, or ", ANOTHER_FOLDER)
-        )
+        what, given = f"{folder}: holds trainings with several seeds; ", Setting("train.seeds")
+        raise CheckpointError(Message(what, "resume them with ", given, ", or ", ANOTHER_FOLDER))
     for name, what in ((CURVE, "a learning curve"), (STUDY, "a search")):
         if name in found.ours:
             raise CheckpointError(Message(f"{folder}: holds {what}; ", ANOTHER_FOLDER))

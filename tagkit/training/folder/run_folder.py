@@ -143,7 +143,7 @@ class RunFolder:
         elif force or not found.artifacts():
             _refuse_foreign(self.path, found.foreign)
         else:
-            refuse_other_commands(self.path, found, resume=False, of_seeds=of_seeds)
+            refuse_other_commands(self.path, found, of_seeds=of_seeds)
             finished = is_finished(self.path)
             what = f"{self.path}: holds a {'finished ' if finished else ''}model; "
             problem = Message(what, ANOTHER_OR_FORCE)
@@ -232,7 +232,7 @@ class RunFolder:
             # So that a script can always pass `resume`, also the first time.
             note(f"{self.path}: no run to resume; starting a new one")
         elif resume:
-            refuse_other_commands(self.path, found, resume=True)
+            refuse_other_commands(self.path, found)
             problem = f"{self.path}: holds a model, but no checkpoint to resume from; "
             raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
         # Only here, after corpora and vectors have been read without an error, is anything removed.

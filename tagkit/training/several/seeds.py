@@ -160,7 +160,7 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
         found = run_folder.contents()
         # The best model of all seeds would replace that of another command.
         if found.artifacts() and not any(SEED_RUN.match(name) for name in found.folders):
-            refuse_other_commands(run_folder.path, found, resume=True, of_seeds=True)
+            refuse_other_commands(run_folder.path, found, of_seeds=True)
             what = "a run of one seed" if (run_folder.path / CHECKPOINTS).exists() else "a model"
             raise CheckpointError(
                 Message(

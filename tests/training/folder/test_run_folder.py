@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import Config
-from tagkit.errors import CheckpointError, ConfigError, Interrupted
+from tagkit.errors import CheckpointError, Interrupted
 from tagkit.storage import MANIFEST, whole_folder
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder.manifest import Contents, Manifest, canonical
@@ -21,7 +21,6 @@ from tagkit.training.folder.run_files import RESULTS
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.several.seeds import train_seeds
 from tagkit.training.trainer import train
-from tagkit.wording import listed
 
 # What a user may have in a folder, by names that a run uses too, or that begin like them.
 MINE = {
@@ -131,23 +130,6 @@ def test_a_run_in_the_current_folder_leaves_a_users_files_alone(
     assert read(tmp_path) == MINE
 
 
-@pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_name_of_a_folder_is_refused(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = quick(corpus, Path())
-    empty = config.model_copy(update={"output": config.output.model_copy(update={"dir": name})})
-    many = empty.model_copy(update={"train": empty.train.model_copy(update={"seeds": (1, 2)})})
-    expected = r"output\.dir: expected a folder, found an empty name; output\.dir=\. is the current"
-    for force in (False, True):
-        with pytest.raises(ConfigError, match=expected):
-            train(empty, force=force)
-        with pytest.raises(ConfigError, match=expected):
-            train_seeds(many, force=force)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.slow
 def test_an_empty_current_folder_is_a_place_for_a_run(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -156,13 +138,6 @@ def test_an_empty_current_folder_is_a_place_for_a_run(
     train(quick(corpus, Path()))
     train(quick(corpus, Path()), force=True)
     assert of(tmp_path).foreign == []
-
-
-def test_of_many_foreign_names_ten_are_named_and_the_others_counted() -> None:
-    names = [f"a{number}" for number in range(13)]
-    assert listed(names) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 3 more"
-    assert listed(names[:10]) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9"
-    assert len(listed(["x" * 255])) < 70
 
 
 def test_all_that_a_run_writes_is_in_its_manifest(made: Path) -> None:
