@@ -27,16 +27,15 @@ from pathlib import Path, PurePosixPath
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.models.folder.seed_folders import SEED_RUN, SUMMARY
-from tagkit.storage import CURVE, LOCK, MANIFEST, write_of_run
+from tagkit.storage import BEST, CURVE, LOCK, MANIFEST, write_of_run
 from tagkit.training.folder.checkpoint import CHECKPOINT_FILES, CHECKPOINT_NAME, newest_checkpoint
 from tagkit.training.folder.run_files import (
     CHECKPOINTS,
     MODELS,
     OF_0_1,
     RECORDS,
+    REPLACED,
     SUBRUN,
-    TOP_NAMES,
-    TRACKED,
 )
 from tagkit.training.folder.trials import STUDY
 from tagkit.wording import ANOTHER_FOLDER, RESUME, Message, Setting, reason
@@ -84,9 +83,9 @@ class Contents:
 def _conflicts(name: str) -> bool:
     usual = canonical(name.removesuffix("/"))
     # Models are replaced as whole folders, so a foreign file inside would go with the old one. Into
-    # checkpoints/ and tensorboard/ a run adds files: foreign ones inside may stay.
-    is_replaced = usual in TOP_NAMES and name != f"{TRACKED}/"
-    return is_replaced or usual.partition("/")[0] in MODELS or bool(SUBRUN.fullmatch(usual))
+    # checkpoints/ a run adds files: foreign ones inside may stay.
+    first, is_subrun = usual.partition("/")[0], SUBRUN.fullmatch(usual) is not None
+    return usual in REPLACED or first in MODELS or is_subrun
 
 
 class Manifest:
@@ -154,16 +153,16 @@ class Manifest:
 
         A checkpoint that can be read, of the run or of one of several seeds, shows that there is.
         """
-        seeds = [path for path in self.folder.glob("seed-*") if SEED_RUN.fullmatch(path.name)]
-        begun = [f"{seed.name}/" for seed in seeds if _has_checkpoint(seed)]
-        if begun or _has_checkpoint(self.folder):
+        if _has_checkpoint(self.folder):
             places = {canonical(path.name) for path in self.folder.glob(f"{CHECKPOINTS}/*")}
-            self.names = {*OF_0_1, *begun, *([SUMMARY] if begun else [])}.union(
-                f"{CHECKPOINTS}/{name}/{file}"
-                for name in places
-                if CHECKPOINT_NAME.fullmatch(name)
-                for file in CHECKPOINT_FILES
-            )
+            steps = filter(CHECKPOINT_NAME.fullmatch, places)
+            files = (f"{step}/{file}" for step in steps for file in CHECKPOINT_FILES)
+            self.names = {*OF_0_1, *(f"{CHECKPOINTS}/{file}" for file in files)}
+            return
+        seeds = [path for path in self.folder.glob("seed-*") if SEED_RUN.fullmatch(path.name)]
+        self.names = {f"{seed.name}/" for seed in seeds if _has_checkpoint(seed)}
+        if self.names and (self.folder / SUMMARY).is_file():  # written after the best model
+            self.names |= {SUMMARY, *(name for name in OF_0_1 if name.startswith(f"{BEST}/"))}
 
     def claim(self, names: Iterable[str]) -> None:
         """List files that are about to be written.

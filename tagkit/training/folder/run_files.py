@@ -18,8 +18,11 @@ GOLD = "dev.gold"
 RESULTS = (*PREDICTED.values(), GOLD, REPORT_TEXT, REPORT_JSON)
 # Records, which a new run replaces without `force`.
 RECORDS = frozenset((HISTORY, LOG, CURVES, TRACKED, *RESULTS))
-# All that any command writes at the top of its folder, besides the runs in folders of their own.
-TOP_NAMES = RECORDS.union(MODELS, STUDY_FILES, (CHECKPOINTS, SUMMARY, BEST_CONFIG, CURVE, PICTURE))
+# What a resumed run, search or curve must be able to replace. Where a foreign file has the name of
+# another record, that is kept, with a note.
+REPLACED = frozenset(
+    (*MODELS, CHECKPOINTS, HISTORY, LOG, SUMMARY, *STUDY_FILES, BEST_CONFIG, CURVE, PICTURE)
+)
 SUBRUN = re.compile("|".join(each.pattern for each in (SEED_RUN, TRIAL_RUN, SIZE_RUN)))
-# What a run of 0.1.0 wrote, besides its checkpoints.
-OF_0_1 = (*(f"{model}/{file}" for model in MODELS for file in MODEL_FILES), HISTORY, LOG, CURVES)
+# What a stopped run of 0.1.0 wrote, besides its checkpoints.
+OF_0_1 = (*(f"{model}/{file}" for model in MODELS for file in MODEL_FILES), HISTORY, LOG)
