@@ -111,9 +111,9 @@ def _describe_owner(path: Path) -> None:
         "start": datetime.now().astimezone().isoformat(sep=" ", timespec="seconds"),
         "machine": platform.node(),
     }
-    with suppress(OSError):
-        # Written in place: a rename would put a new, unlocked file under the name.
-        path.write_bytes(json.dumps(record).encode())
+    # Written in place: a rename would put a new, unlocked file under the name.
+    with suppress(OSError), open(path, "wb") as file:
+        file.write(json.dumps(record).encode())
 
 
 def _is_record(path: Path) -> bool:

@@ -139,11 +139,14 @@ class Manifest:
                 found.folders += [name, *(f"{name}/{folder}" for folder in run.folders)]
                 found.ours += [f"{name}/{file}" for file in run.ours]
                 found.foreign += [f"{name}/{file}" for file in run.foreign]
+            elif path.is_dir() and not any(path.iterdir()):
+                # A kill between mkdir and the first file leaves one with a temporary name.
+                found.folders += [name] if usual in known or usual != name else []
             elif path.is_dir() and usual in known:
                 found.folders.append(name)
                 self._walk(f"{name}/", known, found)
             elif path.is_dir():
-                found.foreign += [f"{name}/"] if any(path.iterdir()) else []
+                found.foreign.append(f"{name}/")
             else:
                 # Not a device or a pipe, which a run creates no more than a link.
                 (found.ours if path.is_file() and self.owns(name) else found.foreign).append(name)
