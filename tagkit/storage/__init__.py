@@ -6,68 +6,37 @@ finds either the old file or the new one), so a crash, a full disk or a power fa
 the two and never a mixture. A file that is replaced keeps its mode; a symbolic link stays, and its
 target is replaced; a device or a named pipe is written to directly and stays what it is.
 
-    files, folders    written completely, then renamed
-    places            what is at a path, and whether an output may be written there
-    temporary         temporary names, and the removal of those that a killed process left
-    disk              flushing to the disk, digests
-    lock              one process at a time in a folder
-    run_names         what shows that a folder is that of a run
+    files        files and folders, written completely, then renamed
+    places       what is at a path, and whether an output may be written there
+    disk         flushing to the disk, digests
+    lock         one process at a time in a folder
+    run_names    what shows that a folder is that of a run
 """
 
-from tagkit.storage.disk import RESUME_AFTER, cannot_write, digest_of, digest_of_bytes, write_remedy
-from tagkit.storage.files import (
-    BYTE_ORDER_MARK,
-    PACKED,
-    encoded,
-    open_output,
-    replace_lone_surrogates,
-    write_whole,
-)
-from tagkit.storage.folders import (
-    make_folder,
-    new_folder,
-    restore_set_aside,
-    scratch_folder,
-    set_aside,
-    whole_folder,
-)
-from tagkit.storage.run_names import (
-    BEST,
-    CURVE,
-    HISTORY,
-    LAST,
-    LOCK,
-    MANIFEST,
-    METADATA,
-    WEIGHTS,
-    holds_model,
-)
-
-__all__ = [
-    "BEST",
-    "BYTE_ORDER_MARK",
-    "CURVE",
-    "HISTORY",
-    "LAST",
-    "LOCK",
-    "MANIFEST",
-    "METADATA",
-    "PACKED",
-    "RESUME_AFTER",
-    "WEIGHTS",
-    "cannot_write",
-    "digest_of",
-    "digest_of_bytes",
-    "encoded",
-    "holds_model",
-    "make_folder",
-    "new_folder",
-    "open_output",
-    "replace_lone_surrogates",
-    "restore_set_aside",
-    "scratch_folder",
-    "set_aside",
-    "whole_folder",
-    "write_remedy",
-    "write_whole",
-]
+from tagkit.storage.disk import RESUME_AFTER as RESUME_AFTER
+from tagkit.storage.disk import cannot_write as cannot_write
+from tagkit.storage.disk import digest_of as digest_of
+from tagkit.storage.disk import digest_of_bytes as digest_of_bytes
+from tagkit.storage.disk import write_remedy as write_remedy
+from tagkit.storage.files import BYTE_ORDER_MARK as BYTE_ORDER_MARK
+from tagkit.storage.files import PACKED as PACKED
+from tagkit.storage.files import encoded as encoded
+from tagkit.storage.files import make_folder as make_folder
+from tagkit.storage.files import new_folder as new_folder
+from tagkit.storage.files import open_output as open_output
+from tagkit.storage.files import replace_lone_surrogates as replace_lone_surrogates
+from tagkit.storage.files import restore_set_aside as restore_set_aside
+from tagkit.storage.files import scratch_folder as scratch_folder
+from tagkit.storage.files import set_aside as set_aside
+from tagkit.storage.files import whole_folder as whole_folder
+from tagkit.storage.files import write_of_run as write_of_run
+from tagkit.storage.files import write_whole as write_whole
+from tagkit.storage.run_names import BEST as BEST
+from tagkit.storage.run_names import CURVE as CURVE
+from tagkit.storage.run_names import HISTORY as HISTORY
+from tagkit.storage.run_names import LAST as LAST
+from tagkit.storage.run_names import LOCK as LOCK
+from tagkit.storage.run_names import MANIFEST as MANIFEST
+from tagkit.storage.run_names import METADATA as METADATA
+from tagkit.storage.run_names import WEIGHTS as WEIGHTS
+from tagkit.storage.run_names import holds_model as holds_model

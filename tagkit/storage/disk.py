@@ -1,4 +1,4 @@
-"""What concerns the disk itself: flushing, symbolic links, digests, refused writes."""
+"""What concerns the disk itself: flushing, digests, refused writes."""
 
 import errno
 import hashlib
@@ -34,13 +34,6 @@ def flush_to_disk(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-def link_target(folder: Path) -> Path:
-    """The path that a symbolic link finally leads to; any other path unchanged."""
-    # Only for links: realpath would make every other path absolute, and messages quote the path as
-    # the user typed it. realpath, unlike Path.resolve, does not raise where links form a loop.
-    return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
 
 
 def digest_of_bytes(content: bytes) -> str:

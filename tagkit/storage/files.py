@@ -1,41 +1,61 @@
-"""Files that are complete or not there; standard output, devices and pipes are written directly.
+"""Files and folders that are complete or not there; devices and pipes are written directly.
 
-The order in `_WholeFile.commit` is what makes a file safe: flush Python's buffer, fsync the data,
-rename, fsync the folder. Without the first fsync a file system that delays allocation (ext4, XFS)
-may put the rename on the disk before the data, and a power failure then leaves an empty file under
-the final name. Without the second one the rename itself may be lost.
+The order is what makes a file safe: flush Python's buffer, fsync the data, rename, fsync the
+folder. Without the first fsync a file system that delays allocation (ext4, XFS) may put the rename
+on the disk before the data, and a power failure then leaves an empty file under the final name.
+Without the second one the rename itself may be lost.
+
+Temporary files and folders lie beside their destination, because a rename is atomic within one file
+system only: from /tmp, often a file system of its own, it would fail with EXDEV. Each is locked
+(flock) as long as the process that fills it lives. The next writer to the same destination removes
+those whose lock is free: they were left by a killed process. Only in the folder of a run, in which
+one process writes at a time, is the temporary name `.NAME.writing`, which identifies what a kill
+left behind by itself.
+
+rename(2) moves a folder onto another one only if that is empty, so replacing takes two renames: the
+old folder is set aside as `.NAME.old`, then the new one takes the name. A kill between them leaves
+no folder under the name, and both under others: `restore_set_aside` puts the old one back, and
+`tagkit.models.folder.model_folder.find_bundle` reads it where it is. (Linux can exchange two names
+at once, by renameat2 with RENAME_EXCHANGE; macOS, Windows, NFS and Python's os module cannot.)
 """
 
 import errno
 import gzip
 import os
+import secrets
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, TagkitError
-from tagkit.storage.disk import flush_to_disk
+from tagkit.storage.disk import cannot_write, digest_of_bytes, flush_to_disk
 from tagkit.storage.places import (
     EXISTS,
+    destination,
     own_descriptor,
     refusals,
-    require_folder,
-    require_replaceable,
+    require_new_folder,
     status,
 )
-from tagkit.storage.temporary import UNFINISHED, temporary_file
 from tagkit.wording import LONE_SURROGATE, Message, Setting
+
+if sys.platform != "win32":
+    import fcntl
 
 # Optional at the start of a file in UTF-8, as many programs of Windows write it.
 BYTE_ORDER_MARK = "\ufeff"
-PARTIAL = ".partial"  # ending of what was written before an error
-_LONGEST_NAME = 255  # bytes that file systems allow
 PACKED = ".gz"  # ending of the names of files that are written packed
+_UNFINISHED = ".writing"  # ending of everything that is not complete
 # O_EXCL: a file or a link that somebody else put at the temporary name is never opened.
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+# Each fsync waits for the disk: with more files than this, one sync(2) of everything is faster.
+_MANY_FILES = 64
 
 
 def encoded(text: str, *, first: bool) -> bytes:
@@ -100,97 +120,109 @@ def open_output(
         return
     with refusals(path):
         file = _WholeFile(path, replace=replace)
-    stream = file.stream
+    packed: BinaryIO | None = None
+    if path.suffix == PACKED:
+        # Without the file's name and the time in the header (RFC 1952), equal data give equal
+        # bytes, and a digest of the output can be compared.
+        packed = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+    write = _Writer(packed or file, path)
     try:
-        if path.suffix == PACKED:
-            # Without the file's name and the time in the header (RFC 1952), equal data give equal
-            # bytes, and a digest of the output can be compared.
-            stream = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
-        write = _Writer(stream, path)
         yield write
         with refusals(path):
-            if stream is not file.stream:
-                stream.close()  # writes gzip's trailer, CRC and length, before the fsync
+            if packed:
+                packed.close()  # writes gzip's trailer, CRC and length, before the fsync
             file.commit()
     except TagkitError:
-        is_packed = stream is not file.stream
         # Of compressed data whose last part is lost nothing is kept: it could not be read.
-        lost = is_packed and write.has_failed
-        if on_partial is not None and not (write.is_empty or lost) and file.place is not None:
+        if on_partial and file.place and write.size and not (packed and write.has_failed):
             with suppress(OSError):
-                if is_packed:
-                    stream.close()
-                kept = file.keep_partial(file.place, write.size if write.has_failed else None)
+                if packed:
+                    packed.close()
+                kept = file.keep_partial(None if packed else write.size)
                 is_beside = kept.parent == Path(os.path.realpath(path.parent))
                 on_partial(path.with_name(kept.name) if is_beside else kept)
         raise
     finally:
         # gzip, left open, would complain of a closed file later. A pipe must not get its trailer,
         # as if all of the output were there.
-        if stream is not file.stream and file.place is not None:
+        if packed and file.place:
             with suppress(OSError):
-                stream.close()
+                packed.close()
         file.discard()
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Create or replace a file with this content.
-
-    The temporary file is `.NAME.writing`. Use it only in folders in which one process writes at a
-    time, such as that of a training run: there the name alone identifies what a kill left behind.
+    """Create or replace a file in a folder in which one process writes at a time.
 
     Raises:
         OSError: it cannot be written; the file that was there is unchanged.
     """
-    file = _WholeFile(path, replace=True, beside=path.name)
+    file = _WholeFile(path, replace=True, beside=path.with_name(f".{path.name}{_UNFINISHED}"))
     try:
-        file.stream.write(content)
+        file.write(content)
         file.commit()
     finally:
         file.discard()
 
 
+def write_of_run(path: Path, content: bytes) -> None:
+    """Create or replace a file in the folder of a run, as `write_whole` does.
+
+    Raises:
+        CheckpointError: it cannot be written; the message says how the run is resumed.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
 class _WholeFile:
     """A file being written: complete at its destination after `commit`, gone after `discard`."""
 
-    def __init__(self, path: Path, *, replace: bool, beside: str = "") -> None:
-        """`beside`: the temporary file is `.BESIDE.writing`; if empty, it gets a random name.
+    def __init__(self, path: Path, *, replace: bool, beside: Path | None = None) -> None:
+        """`beside`: the temporary file; None for one with a name that no other writer has.
 
         Raises:
             OSError: nothing can be written there.
         """
-        self.place: Path | None = None  # stays None for what is written to directly
         self.replace = replace
-        found = status(path)
-        own = own_descriptor(path)
-        if found is not None and stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder, and the output is one file")
-        if own is not None:
+        self.place = destination(path, replace=replace)  # None for what is written to directly
+        if self.place is None:
             # /dev/stdout and /proc/self/fd/N: a duplicate shares the offset with the descriptor, so
             # output is appended. Opening the path again would start at 0 and overwrite it.
-            self.stream = cast(BinaryIO, os.fdopen(os.dup(own), "wb"))
-        elif found is not None and not stat.S_ISREG(found.st_mode):
-            self.stream = cast(BinaryIO, path.open("wb"))
+            own = own_descriptor(path)
+            handle = os.open(path, os.O_WRONLY) if own is None else os.dup(own)
         else:
-            require_folder(path)
-            require_replaceable(path, found, replace=replace)
-            self.place = Path(os.path.realpath(path))
+            found = status(path)
             # The temporary file must not be readable, even for a moment, by users who could not
             # read the old one: it is created private, and gets the old mode before any content.
             mode = 0o600 if found else 0o666
             if beside:
-                self.beside = self.place.with_name(f".{beside}{UNFINISHED}")
+                self.beside = self.place.with_name(beside.name)
                 self.beside.unlink(missing_ok=True)  # left by a killed process
                 handle = os.open(self.beside, _NEW_FILE, mode)
             else:
-                self.beside, handle = temporary_file(self.place, mode)
-            try:
-                if found:
-                    _copy_permissions(handle, self.place, found)
-                self.stream = cast(BinaryIO, os.fdopen(handle, "wb"))
-            except BaseException:
-                self.beside.unlink(missing_ok=True)
-                raise
+                self.beside, handle = _temporary(
+                    self.place, lambda path: os.open(path, _NEW_FILE, mode)
+                )
+            if found:
+                _copy_permissions(self.place, self.beside, found)
+        # Without a buffer, which after a failed write would be written once more on closing.
+        self._stream = os.fdopen(handle, "wb", buffering=0)
+
+    def write(self, content: bytes) -> None:
+        """Append all of it.
+
+        Raises:
+            OSError: there is no room, say; a part of it may be written.
+        """
+        left = memoryview(content)
+        while left:  # write(2) writes what fits, and fails the next time
+            left = left[self._stream.write(left) :]
+
+    def flush(self) -> None:
+        """Nothing: there is no buffer."""
 
     def commit(self) -> None:
         """Move the complete file to its destination.
@@ -198,91 +230,66 @@ class _WholeFile:
         Raises:
             OSError: it cannot be written.
         """
-        self.stream.flush()
         if self.place is None:
-            self.stream.close()
+            self._stream.close()
             return
         # A full disk or quota may be reported only here (ENOSPC of delayed allocation, EDQUOT), so
         # this comes before the rename, while the old file is still there.
-        os.fsync(self.stream.fileno())
+        os.fsync(self._stream.fileno())
         if sys.platform == "win32":  # where an open file cannot be renamed
-            self.stream.close()
+            self._stream.close()
         if self.replace:
             self.beside.replace(self.place)
         else:
             _rename_if_absent(self.beside, self.place)
         flush_to_disk(self.place.parent)
 
-    def keep_partial(self, place: Path, size: int | None) -> Path:
-        """Give the temporary file a name of its own beside its destination, `place`.
+    def keep_partial(self, size: int | None) -> Path:
+        """Give the temporary file a name of its own beside its destination.
 
         Args:
-            place: the destination.
-            size: number of bytes to keep where a write has failed, of which a part may be in the
-                file; None to keep all.
+            size: number of bytes to keep, without a part of a write that has failed; None for all.
 
         Raises:
             OSError: it cannot be completed or renamed.
         """
-        if size is None:
-            self.stream.flush()
-        else:
-            os.truncate(self.stream.fileno(), size)
-        os.fsync(self.stream.fileno())
+        assert self.place
         if size is not None:
-            # What the stream still holds of the write that failed must not follow on `close`.
-            with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), self.stream.fileno())
+            os.truncate(self._stream.fileno(), size)
+        os.fsync(self._stream.fileno())
         if sys.platform == "win32":  # where an open file cannot be renamed
-            self.stream.close()
-        number = 1
-        while True:
-            kept = _partial_name(place, number)
-            try:
-                # A file that is there may be the only copy of what an earlier command has done.
+            self._stream.close()
+        for number in count(1):
+            kept = self.place.with_name(f"{self.place.name}.partial{f'.{number}' * (number > 1)}")
+            # A file that is there may be the only copy of what an earlier command has done.
+            with suppress(FileExistsError):
                 _rename_if_absent(self.beside, kept)
-            except FileExistsError:
-                number += 1
-                continue
-            flush_to_disk(place.parent)
-            return kept
+                break
+        flush_to_disk(self.place.parent)
+        return kept
 
     def discard(self) -> None:
         """Remove the temporary file, if it is still there."""
         # First the name, then the descriptor: closing releases the lock, and another writer would
         # take the file for one that a killed process left.
-        if self.place is not None:
+        if self.place:
             self.beside.unlink(missing_ok=True)
         with suppress(OSError):  # close(2) repeats the error of a write that has failed already
-            self.stream.close()
+            self._stream.close()
 
 
-def _partial_name(place: Path, number: int) -> Path:
-    """NAME.partial, NAME.partial.2 and so on; with as many characters of a long name as fit."""
-    ending = PARTIAL if number == 1 else f"{PARTIAL}.{number}"
-    name = place.name
-    while name and len(os.fsencode(name)) > _LONGEST_NAME - len(ending):
-        name = name[:-1]
-    return place.with_name(f"{name}{ending}")
-
-
-def _copy_permissions(handle: int, place: Path, found: os.stat_result) -> None:
+def _copy_permissions(old: Path, new: Path, found: os.stat_result) -> None:
     """Give a new file the owner, access list and mode of the one that it will replace."""
     if sys.platform == "win32":
         return
-    # Order matters: chown(2) clears the set-user-ID bits, and an access list sets the group bits of
-    # the mode (its mask), so the mode comes last.
+    # chown(2) clears the set-user-ID bits: the mode comes after it, and without these bits, as new
+    # content must not run with the old one's rights.
     with suppress(OSError):  # only root may give a file to another user
-        os.fchown(handle, found.st_uid, found.st_gid)
-    if sys.platform == "linux":
-        names: list[str] = []
-        with suppress(OSError):  # there are file systems without such attributes
-            names = os.listxattr(place)  # POSIX access lists are system.posix_acl_access
-        for name in names:
-            with suppress(OSError):
-                os.setxattr(handle, name, os.getxattr(place, name))
-    # Without set-user-ID and set-group-ID: new content must not run with the old one's rights.
-    os.fchmod(handle, stat.S_IMODE(found.st_mode) & 0o777)
+        os.chown(new, found.st_uid, found.st_gid)
+    with suppress(OSError):  # there are file systems without access lists
+        shutil.copystat(old, new)
+        os.utime(new)  # which it has copied too
+    new.chmod(stat.S_IMODE(found.st_mode) & 0o777)
 
 
 def _rename_if_absent(beside: Path, place: Path) -> None:
@@ -306,24 +313,240 @@ def _rename_if_absent(beside: Path, place: Path) -> None:
 class _Writer:
     """Writes text, in UTF-8."""
 
-    def __init__(self, file: BinaryIO, path: Path | None) -> None:
+    def __init__(self, file: "BinaryIO | _WholeFile", path: Path | None) -> None:
         """`path` names the file in messages; None is standard output."""
         self.size = 0  # bytes of all calls but one that has failed
         self.has_failed = False
         self._file = file
         self._path = path
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing has been written."""
-        return not self.size
-
     def __call__(self, text: str) -> None:
         """Append a text."""
         with refusals(self._path):
-            content = encoded(text, first=self.is_empty)
+            content = encoded(text, first=not self.size)
             self.has_failed = True  # unless both of these succeed
             self._file.write(content)
             self._file.flush()  # a reader of a pipe gets each piece while the input still comes
             self.has_failed = False
             self.size += len(content)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents, unless they exist.
+
+    Raises:
+        DataError: it cannot be created.
+    """
+    with refusals(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """An empty folder to fill, which becomes `path` when the context ends. It replaces nothing.
+
+    Raises:
+        DataError: something other than an empty folder is there, or it cannot be written.
+    """
+    require_new_folder(path)
+    place = Path(os.path.realpath(path))
+    with _temporary_folder(path, place, 0o777) as beside:
+        yield beside
+        with refusals(path):
+            _flush_all(beside)
+            if place.is_dir():  # an empty folder that the user made, perhaps with special rights
+                beside.chmod(stat.S_IMODE(place.stat().st_mode))
+            # Onto an empty folder a rename succeeds; if somebody has put a file there since the
+            # check, it fails with ENOTEMPTY, and nothing is lost.
+            beside.rename(place)
+            flush_to_disk(place.parent)
+
+
+@contextmanager
+def scratch_folder(name: str) -> Iterator[Path]:
+    """An empty folder among the system's temporary files, which is removed when the context ends.
+
+    Those of the same name that killed processes of this user left are removed before. Nobody else
+    can read it.
+
+    Raises:
+        DataError: it cannot be created.
+    """
+    with refusals(Path("TMPDIR")):  # Python tries to write where it looks for a place
+        place = Path(tempfile.gettempdir(), name)
+    with _temporary_folder(place, place, 0o700) as folder:
+        yield folder
+
+
+@contextmanager
+def _temporary_folder(named: Path, place: Path, mode: int) -> Iterator[Path]:
+    """An empty folder beside `place`, which is removed, if it is still there, when this ends.
+
+    `named` is the place in messages; the umask is subtracted from `mode`.
+
+    Raises:
+        DataError: it cannot be created.
+    """
+
+    def make(path: Path) -> int:
+        path.mkdir(mode)
+        return -1 if sys.platform == "win32" else os.open(path, os.O_RDONLY)
+
+    with refusals(named):
+        folder, lock = _temporary(place, make)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock >= 0:
+            os.close(lock)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """An empty folder to fill, which replaces `folder` when the context ends without an error.
+
+    Raises:
+        OSError: something cannot be written; the folder that was there is unchanged.
+    """
+    folder = _link_target(folder)
+    old = status(folder)
+    beside = folder.with_name(f".{folder.name}{_UNFINISHED}")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    try:
+        if old:  # it may have been closed to other users: so is the new one while it is filled
+            beside.chmod(0o700)
+        yield beside
+        if old:  # users who could read the old files can read the new ones
+            for file in beside.iterdir():
+                if before := status(folder / file.name):
+                    file.chmod(stat.S_IMODE(before.st_mode))
+            beside.chmod(stat.S_IMODE(old.st_mode))
+        # Content first, names second: once the rename is on the disk, all of the folder is.
+        _flush_all(beside)
+        _replace(beside, folder)
+        flush_to_disk(folder.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def set_aside(folder: Path) -> Path:
+    """Where the old folder is if the process ends between the two renames of a replacement."""
+    if not folder.name:  # '.' has no name that could be changed
+        folder = folder.absolute()
+    folder = _link_target(folder)
+    if not folder.name:  # the root of the file system, which nothing replaces
+        return folder / ".old"
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _link_target(folder: Path) -> Path:
+    """The path that a symbolic link finally leads to; any other path unchanged."""
+    # Only for links: realpath would make every other path absolute, and messages quote the path as
+    # the user typed it. realpath, unlike Path.resolve, does not raise where links form a loop.
+    return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
+
+
+def restore_set_aside(folder: Path) -> None:
+    """Undo the first rename of a replacement whose second one never happened.
+
+    Raises:
+        OSError: the old folder cannot be renamed.
+    """
+    old = set_aside(folder)
+    if old.is_dir() and not folder.exists():
+        os.rename(old, folder)
+
+
+def _replace(new: Path, folder: Path) -> None:
+    """Put a complete folder in place of another."""
+    old = set_aside(folder)
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)  # left by a kill after both renames
+        os.rename(folder, old)
+    try:
+        os.rename(new, folder)
+    except OSError:
+        if old.exists():
+            os.rename(old, folder)
+        raise
+    _remove_replaced(old, folder)
+
+
+def _remove_replaced(old: Path, folder: Path) -> None:
+    """Remove a folder that was replaced, after moving what the new one lacks into the new one.
+
+    Such files are not ours: somebody put them there while the run was at work. What cannot be moved
+    stays in the old folder.
+    """
+    try:
+        for path in list(old.iterdir()) if old.is_dir() else []:
+            if not os.path.lexists(folder / path.name):
+                os.rename(path, folder / path.name)
+    except OSError:
+        return
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _flush_all(folder: Path) -> None:
+    """Wait until a folder, and everything in it, is on the disk."""
+    inside = list(folder.rglob("*"))
+    if len(inside) > _MANY_FILES and hasattr(os, "sync"):
+        os.sync()  # on Linux it waits until the data are written; POSIX only asks to begin
+        return
+    for path in (*inside, folder):  # the folder last: its entries then point to complete files
+        flush_to_disk(path)
+
+
+def _temporary(place: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
+    """A temporary file or folder beside `place`, and its descriptor, which holds the lock.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    # A digest, as the name of the place may have the 255 bytes that file systems allow. 32 bits
+    # distinguish the outputs of one folder. A collision would do no harm: an abandoned file of
+    # either name may be removed.
+    prefix = f".tagkit-{digest_of_bytes(os.fsencode(place.name))[:8]}-"
+    for abandoned in place.parent.glob(f"{prefix}????????{_UNFINISHED}"):
+        with suppress(OSError):  # it is gone, belongs to another user, or is locked
+            _remove_abandoned(abandoned)
+    while True:
+        path = place.with_name(f"{prefix}{secrets.token_hex(4)}{_UNFINISHED}")
+        handle = make(path)
+        if sys.platform == "win32":
+            return path, handle
+        # flock(2) rather than fcntl(2) locks: those are lost when the process closes any other
+        # descriptor of the file. On a file system without locks nothing is ever removed.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        # Between creation and lock another process may have found the file unlocked and removed
+        # it. Then the name is gone or stands for another file (inode): try again.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return path, handle
+        os.close(handle)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove a temporary file that no living process has locked.
+
+    Raises:
+        OSError: one has, or it cannot be removed.
+    """
+    if sys.platform == "win32":  # no flock, so no way to know whether the writer is alive
+        return
+    # Names can be forged in a shared folder such as /tmp: only our own files, and never links.
+    # O_NONBLOCK: opening a named pipe would wait for a writer.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        found = os.fstat(handle)
+        if found.st_uid == os.geteuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if stat.S_ISDIR(found.st_mode):
+                shutil.rmtree(path)
+            elif stat.S_ISREG(found.st_mode):
+                path.unlink()
+    finally:
+        os.close(handle)

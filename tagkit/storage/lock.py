@@ -24,12 +24,10 @@ from tagkit.errors import CheckpointError
 from tagkit.storage.run_names import LOCK
 from tagkit.wording import ANOTHER_FOLDER, Message, quoted, reason
 
-# The last holder may remove the lock file between our opening and our locking it: we would hold a
-# lock on a file without a name. `filelock` notices (no link is left), and we try again.
-_ATTEMPTS = 5
 _LIMIT = 4096  # bytes of an owner's record
-# Windows locks the first byte of the file against reading: the record begins after it.
-_START = 1
+_BEGINNING = b'{"process": '  # of a record
+# A process that is just ending may still hold it.
+_PATIENCE_S = 0.2
 # What flock reports where the file system has no locks (some FUSE, NFS without lockd, Lustre that
 # was mounted without them).
 _UNSUPPORTED = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
@@ -78,55 +76,32 @@ def locked(folder: Path, note: Callable[[str], None], *, is_output: bool = True)
 def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> FileLock | None:
     """The lock, held; None where the file system has none."""
     path = folder / LOCK
-    for attempt in range(_ATTEMPTS):
-        # A soft lock is the existence of a file, which a kill leaves behind for ever.
-        lock = FileLock(path, fallback_to_soft=False)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if path.exists() and not _is_record(path):
-                raise CheckpointError(
-                    Message(
-                        f"{path}: expected the lock file of a run, found something else; ",
-                        _advice("move it away", is_output),
-                    )
-                )
-            lock.acquire(blocking=False)
-            return lock
-        except Timeout:
-            # Without a readable owner the holder may just be ending: that is worth another attempt.
-            if attempt == _ATTEMPTS - 1 or _owner(path):
-                break
-        except FileNotFoundError as error:  # a run that has just ended has removed its empty folder
-            if attempt == _ATTEMPTS - 1:  # or none can be made there, as in /proc
-                raise CheckpointError(f"{folder}: cannot be written: {error.strerror}") from None
-        except (FileExistsError, NotADirectoryError):
-            found = next(
-                (place for place in (folder, *folder.parents)
-                 if os.path.lexists(place) and not place.is_dir()), folder
-            )  # fmt: skip
-            kind = "a file" if found.is_file() else "something else"
-            raise CheckpointError(
-                Message(f"{found}: expected a folder, found {kind}; ", ANOTHER_FOLDER)
-            ) from None
-        except OSError as error:
-            if error.errno in _UNSUPPORTED:
-                note(
-                    f"{folder}: this file system has no locks: do not start a second run in this "
-                    "folder"
-                )
-                return None
+    another = (", or ", ANOTHER_FOLDER) if is_output else ()
+    # A soft lock is the existence of a file, which a kill leaves behind for ever.
+    lock = FileLock(path, fallback_to_soft=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(path) and not _is_record(path):  # a file of the user is not overwritten
+            problem = f"{path}: expected the lock file of a run, found something else; move it away"
+            raise CheckpointError(Message(problem, *another))
+        # The last holder may remove the file between our opening and our locking it: `filelock`
+        # notices that it has no name any more, and tries again.
+        lock.acquire(timeout=_PATIENCE_S)
+        return lock
+    except Timeout:
+        problem = f"{folder}: in use by {_owner(path)}; wait until it ends"
+        raise CheckpointError(Message(problem, *another)) from None
+    except (FileExistsError, NotADirectoryError):
+        there = [place for place in (folder, *folder.parents) if os.path.lexists(place)]
+        found = next((place for place in there if not place.is_dir()), folder)
+        kind = "a file" if found.is_file() else "something else"
+        problem = f"{found}: expected a folder, found {kind}; "
+        raise CheckpointError(Message(problem, ANOTHER_FOLDER)) from None
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
             raise CheckpointError(f"{folder}: cannot be written: {reason(error)}") from None
-    raise CheckpointError(
-        Message(
-            f"{folder}: in use by {_owner(path) or 'another process'}; ",
-            _advice("wait until it ends", is_output),
-        )
-    )
-
-
-def _advice(first: str, is_output: bool) -> Message:
-    """What to do, or, of an output folder, to name another one."""
-    return Message(first, ", or ", ANOTHER_FOLDER) if is_output else Message(first)
+        note(f"{folder}: this file system has no locks: do not start a second run in this folder")
+        return None
 
 
 def _describe_owner(path: Path) -> None:
@@ -136,46 +111,33 @@ def _describe_owner(path: Path) -> None:
         "start": datetime.now().astimezone().isoformat(sep=" ", timespec="seconds"),
         "machine": platform.node(),
     }
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDWR)
-        try:
-            # Written in place: a rename would put a new, unlocked file under the name.
-            os.lseek(handle, _START, os.SEEK_SET)
-            os.write(handle, json.dumps(record).encode())
-            os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR))
-        finally:
-            os.close(handle)
-
-
-def _content(path: Path) -> bytes:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.lseek(handle, _START, os.SEEK_SET)
-        return os.read(handle, _LIMIT)
-    finally:
-        os.close(handle)
+    # Written in place: a rename would put a new, unlocked file under the name.
+    with suppress(OSError), open(path, "wb") as file:
+        file.write(json.dumps(record).encode())
 
 
 def _is_record(path: Path) -> bool:
-    """Whether a file is a lock file, perhaps cut short; a file of the user is not overwritten."""
+    """Whether a file is a lock file, perhaps cut short."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _LIMIT:
         return False
-    try:
-        content = _content(path)
-    except OSError:
-        return True  # Windows: it is locked, so it is a lock file
-    start = b'{"process": '
-    return content[: len(start)] == start[: len(content)]
+    content = _content(path)
+    return content[: len(_BEGINNING)] == _BEGINNING[: len(content)]
+
+
+def _content(path: Path) -> bytes:
+    """What a lock file holds; nothing if it cannot be read, as on Windows if it is locked."""
+    with suppress(OSError):
+        return path.read_bytes().removeprefix(b"\0")  # with which version 0.2 began it
+    return b""
 
 
 def _owner(path: Path) -> str:
-    """Who holds the lock, in words; empty where that cannot be read."""
+    """Who holds the lock, in words."""
     try:
-        # The first byte, which is never written, reads as NUL and is skipped by `_content`.
         record = json.loads(_content(path))
         process, start, machine = (str(record[key]) for key in ("process", "start", "machine"))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "another process"
     where = "" if machine == platform.node() else f" on {quoted(machine)}"
     return f"process {process[:20]}{where}, which started at {start[:40]}"
 

@@ -21,18 +21,35 @@ EXISTS = Message("it exists; name another, or replace it with ", FORCE)
 
 
 def require_place(path: Path, *, replace: bool) -> None:
-    """Refuse a path at which a file or folder cannot be created.
+    """Refuse a path at which a file or folder cannot be created. A folder that is there may stay.
 
     Raises:
         DataError: its folder is missing or not writable, or a file is there that cannot or must
             not be replaced.
     """
-    with refusals(path):
-        found = status(path)
-        if found is None or stat.S_ISREG(found.st_mode):  # devices and pipes are not replaced
-            if own_descriptor(path) is None:
-                require_folder(path)
-                require_replaceable(path, found, replace=replace)
+    with refusals(path), suppress(IsADirectoryError):
+        destination(path, replace=replace)
+
+
+def destination(path: Path, *, replace: bool) -> Path | None:
+    """Where a file is put, links followed; None for a device or pipe, which is written directly.
+
+    Raises:
+        OSError: nothing can be written there, or what is there must not be replaced.
+    """
+    found = status(path)
+    if found and stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, and the output is one file")
+    if own_descriptor(path) is not None or (found and not stat.S_ISREG(found.st_mode)):
+        return None
+    place = require_folder(path)
+    if found and not replace:
+        raise FileExistsError(errno.EEXIST, EXISTS)
+    # A rename needs rights on the folder only and would replace a read-only file, whose owner has
+    # asked for it to be kept.
+    if found and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file that is there is protected from writing")
+    return place
 
 
 def require_new_folder(path: Path) -> None:
@@ -141,13 +158,14 @@ def refuse_inside(output: Path, model: Path) -> None:
         raise DataError(f"{output}: lies in the model's folder, {model}: name a file elsewhere")
 
 
-def require_folder(path: Path) -> None:
-    """Refuse a file or folder whose parent folder is missing or not writable.
+def require_folder(path: Path) -> Path:
+    """The path, links followed, of a file or folder that can be created there.
 
     Raises:
-        OSError: it is; with the parent folder in its text.
+        OSError: its folder is missing or not writable; with that folder in its text.
     """
-    folder = Path(os.path.realpath(path)).parent
+    place = Path(os.path.realpath(path))
+    folder = place.parent
     if not folder.exists():
         raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}")
     if not folder.is_dir():
@@ -155,20 +173,7 @@ def require_folder(path: Path) -> None:
     # To create a name takes both rights on the folder: to write it, and to search it.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"nothing can be written in the folder {folder}")
-
-
-def require_replaceable(path: Path, found: os.stat_result | None, *, replace: bool) -> None:
-    """Refuse a file that must not be replaced, or is protected from writing.
-
-    Raises:
-        OSError: it is.
-    """
-    if found is not None and not replace:
-        raise FileExistsError(errno.EEXIST, EXISTS)
-    # A rename needs rights on the folder only and would replace a read-only file, whose owner has
-    # asked for it to be kept.
-    if found is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "the file that is there is protected from writing")
+    return place
 
 
 def status(path: Path) -> os.stat_result | None:

@@ -26,10 +26,11 @@ from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.storage import encoded
 from tagkit.text.json_text import plain, to_json
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
-from tagkit.training.events.callbacks import Epoch
+from tagkit.training.events.callbacks import CURVES, Epoch
 from tagkit.training.events.finding import Finding
-from tagkit.training.folder.run_cleanup import is_finished
+from tagkit.training.events.plots import drawn_curves
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
+from tagkit.training.folder.run_folder import is_finished
 from tagkit.training.loop.run import Ending, Run
 from tagkit.wording import visible
 
@@ -101,7 +102,8 @@ def finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     kept = results(predictor, dev, test) if run.folder.writes else {}
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
-    run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
+    curves = {CURVES: drawn_curves(state.epochs, run.criterion)}
+    run.folder.write_results(curves, run.listener.on_note)
     examples = prepared.task.size(corpus.train)
     outcome = Outcome(
         tuple(state.epochs), run.criterion.key, dev.report, state.skipped, state.rollbacks,

@@ -200,7 +200,7 @@ def forge(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
 
 
 WRONG: list[tuple[Callable[[Path], Any], str]] = [
-    (lambda place: (place / "state.json").write_text("[" * 100_000), "nested too deep"),
+    (lambda place: (place / "state.json").write_text("[" * 100_000), "is not JSON"),
     (forge(lambda body: body["state"].pop("schedule")), "'state.schedule' is missing"),
     (forge(lambda body: body["state"].pop("run")), "state.run is missing"),
     (forge(lambda body: body["state"].update(skipped=None)), "'state.skipped' = 'None'"),

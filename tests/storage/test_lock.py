@@ -235,15 +235,3 @@ def test_a_run_in_or_under_a_file_is_refused(name: str, tmp_path: Path) -> None:
         == f"{file}: expected a folder, found a file; name another folder (output.dir)"
     )
     assert file.read_text() == "mine"
-
-
-def test_a_folder_that_cannot_be_made_is_not_said_to_be_in_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: object, **__: object) -> None:  # as /proc does
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-
-    monkeypatch.setattr(Path, "mkdir", refused)
-    with pytest.raises(CheckpointError) as caught, locked(tmp_path / "run", print):
-        pass
-    assert str(caught.value) == f"{tmp_path / 'run'}: cannot be written: No such file or directory"

@@ -30,6 +30,7 @@ from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.tagging import feature_crf
 from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.nn.heads.bag_of_words import BagOfWords
+from tagkit.storage import files
 from tagkit.training import run_end
 from tagkit.training.events.callbacks import Epoch, Listener
 from tagkit.training.folder import run_folder
@@ -409,14 +410,14 @@ def test_a_model_for_which_there_is_no_room_is_told_with_the_remedy(
 def test_a_disk_that_fills_up_is_said_and_the_model_has_its_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    write = run_folder.write_whole
+    write = files.write_whole
 
     def full(path: Path, content: bytes) -> None:
         if path.name == name:
             raise OSError(28, "No space left on device")
         write(path, content)
 
-    monkeypatch.setattr(run_folder, "write_whole", full)
+    monkeypatch.setattr(files, "write_whole", full)
     config = tiny.config(tmp_path, "train.max_epochs=1")
     with pytest.raises(CheckpointError) as caught:
         train(config)
@@ -428,7 +429,7 @@ def test_a_disk_that_fills_up_is_said_and_the_model_has_its_scores(
     assert load_bundle(folder).metadata["scores"]["test"]["kind"] == "spans"
     assert not (folder / name).exists()
     # With room again the same command completes what is missing.
-    monkeypatch.setattr(run_folder, "write_whole", write)
+    monkeypatch.setattr(files, "write_whole", write)
     train(config, resume=True)
     assert USUAL <= {path.name for path in folder.iterdir()}
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion, score_text
-from tagkit.storage import HISTORY, cannot_write, write_whole
+from tagkit.storage import cannot_write
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.events.finding import Finding
 from tagkit.training.setup.setup import Prepared
@@ -230,8 +230,7 @@ class TrainLog(Listener):
         Raises:
             CheckpointError: it cannot be written.
         """
-        # Opened for each line, so that the file has it if the run is killed. A log without a
-        # manifest is recognised by this layout of its lines (training.run_contents).
+        # Opened for each line, so that the file has it if the run is killed.
         now = datetime.now().isoformat(sep=" ", timespec="seconds")
         try:
             with self.path.open("a", encoding="utf-8") as file:
@@ -240,19 +239,9 @@ class TrainLog(Listener):
             raise cannot_write(self.path, error) from None
 
 
-def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
-    """Write history.jsonl, one line for each evaluation on dev.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
-    # The whole file each time: a resumed run repeats epochs after its checkpoint, which must not be
-    # in it twice, and a crash must not leave half a line.
-    lines = "".join(to_json(_record(epoch)) + "\n" for epoch in epochs)
-    try:
-        write_whole(folder / HISTORY, lines.encode())
-    except OSError as error:
-        raise cannot_write(folder / HISTORY, error) from None
+def history(epochs: Sequence[Epoch]) -> bytes:
+    """The content of history.jsonl, one line for each evaluation on dev."""
+    return "".join(to_json(_record(epoch)) + "\n" for epoch in epochs).encode()
 
 
 def _record(epoch: Epoch) -> dict[str, float]:

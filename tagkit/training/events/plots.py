@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tagkit.evaluation.reports.criterion import Criterion, scaled
 from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
 from tagkit.html.elements import Child, element
-from tagkit.storage import cannot_write, encoded, write_whole
-from tagkit.training.events.callbacks import CURVES, Epoch
+from tagkit.storage import encoded
+from tagkit.training.events.callbacks import Epoch
 
 _WIDTH, _HEIGHT = 400, 300  # pixels of a plot with its labels
 _SPACE = 0.05  # of an axis, free at both ends
@@ -17,17 +16,8 @@ _COLOURS = ("#1f77b4", "#ff7f0e")
 LOSS_LABEL, SCORE_LABEL = "loss (nats)", "dev score"  # of the vertical axes
 
 
-def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) -> None:
-    """Write curves.svg into the folder of a run.
-
-    Args:
-        folder: of the run.
-        epochs: all of them, in order.
-        criterion: what their scores are.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
+def drawn_curves(epochs: Sequence[Epoch], criterion: Criterion) -> bytes:
+    """The content of curves.svg: all epochs, in order, whose scores are of `criterion`."""
     losses = {"train": [epoch.loss for epoch in epochs]}
     dev_losses = [epoch.dev_loss for epoch in epochs if epoch.dev_loss is not None]
     if len(dev_losses) == len(epochs):
@@ -40,10 +30,7 @@ def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) ->
         _Curves(numbers, {"dev": scores}, SCORE_LABEL, f"dev {criterion.name}", marked=best),
     ]
     drawn = picture(_WIDTH * len(plots), _HEIGHT, map(_beside, range(len(plots)), plots))
-    try:
-        write_whole(folder / CURVES, encoded(drawn, first=True))
-    except OSError as error:
-        raise cannot_write(folder / CURVES, error) from None
+    return encoded(drawn, first=True)
 
 
 @dataclass(frozen=True, slots=True)

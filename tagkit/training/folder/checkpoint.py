@@ -37,7 +37,7 @@ from tagkit.models.bundle.tensor_file import (
     read_tensors,
     write_tensors,
 )
-from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
+from tagkit.storage import cannot_write, digest_of_bytes, whole_folder
 from tagkit.wording import FORCE, Message, quoted
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
@@ -49,7 +49,7 @@ BEST = "best."  # prefix of the names of the best epoch's weights, which their f
 # Smaller tensors are not worth a line in state.json.
 _MIN_SHARED_BYTES = 4096
 _PREFIX = "step-"
-_NAME = re.compile(rf"{_PREFIX}([0-9]+)")
+CHECKPOINT_NAME = re.compile(rf"{_PREFIX}[0-9]+")  # of a folder
 _MAX_NAMED = 3  # damaged checkpoints in a message
 # What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
 # from absurd sizes in a header, RecursionError from deeply nested JSON.
@@ -100,7 +100,9 @@ def save_checkpoint(
     Raises:
         CheckpointError: it cannot be written; the existing ones are unchanged.
     """
-    best, rest, same = _stored_once(checkpoint.tensors)
+    stored, same = _stored_once(checkpoint.tensors)
+    best = {n.removeprefix(BEST): each for n, each in stored.items() if n.startswith(BEST)}
+    rest = {name: tensor for name, tensor in stored.items() if not name.startswith(BEST)}
     body = {
         "step": checkpoint.step,
         "sound": checkpoint.sound,
@@ -130,33 +132,23 @@ def save_checkpoint(
         raise cannot_write(folder, error) from None
 
 
-def _stored_once(
-    tensors: Mapping[str, Tensor],
-) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
-    """The best epoch's weights without their prefix, all other tensors, and names of equal ones.
-
-    Returns:
-        The weights; the others, each content once; name -> that of the equal tensor that is stored.
-    """
-    best = {n.removeprefix(BEST): tensor for n, tensor in tensors.items() if n.startswith(BEST)}
+def _stored_once(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors to store, each content once, and, of the others, the name of the equal one."""
     stored: dict[str, Tensor] = {}
     same: dict[str, str] = {}
     alike: dict[tuple[object, ...], list[str]] = {}  # kind -> names of stored tensors
     # The best ones first, as they cannot be left out: their file is shared with other checkpoints.
     for name in sorted(tensors, key=lambda name: not name.startswith(BEST)):
         tensor = tensors[name]
-        if tensor.numel() * tensor.element_size() >= _MIN_SHARED_BYTES:
-            others = alike.setdefault((tensor.dtype, tensor.shape), [])
-            equal = None
-            if not name.startswith(BEST):
-                equal = next((n for n in others if are_equal(tensors[n], tensor)), None)
-            if equal is not None:
-                same[name] = equal
-                continue
-            others.append(name)
-        if not name.startswith(BEST):
+        is_small = tensor.numel() * tensor.element_size() < _MIN_SHARED_BYTES
+        others = [] if is_small else alike.setdefault((tensor.dtype, tensor.shape), [])
+        equal = (other for other in others if are_equal(tensors[other], tensor))
+        if not name.startswith(BEST) and (first := next(equal, None)) is not None:
+            same[name] = first
+        else:
             stored[name] = tensor
-    return best, stored, same
+            others.append(name)
+    return stored, same
 
 
 def newest_checkpoint(
@@ -191,14 +183,8 @@ def newest_checkpoint(
             note(f"{place}: {problem}; it is skipped")
     if places and not sound:
         # Not None, which would mean a new run: that would remove what a user could still rescue.
-        more = f"; and {len(damaged) - _MAX_NAMED} more" if len(damaged) > _MAX_NAMED else ""
-        raise CheckpointError(
-            Message(
-                f"{folder}: no checkpoint can be used; ",
-                FORCE,
-                f" starts a new run. {'; '.join(damaged[:_MAX_NAMED])}{more}",
-            )
-        )
+        problem = f" starts a new run. {'; '.join(damaged[:_MAX_NAMED])}"
+        raise CheckpointError(Message(f"{folder}: no checkpoint can be used; ", FORCE, problem))
     return None
 
 
@@ -224,16 +210,6 @@ def remove_after(folder: Path, step: int, is_ours: Callable[[str], bool]) -> Non
     for place in _places(folder):
         if _number(place) > step and is_ours(place.name):
             _remove(place)
-
-
-def is_whole(place: Path) -> bool:
-    """Whether a folder is a checkpoint with the right digests."""
-    try:
-        record = _record(place)
-        files = _files_of(record)
-        return all(digest_of(place / name) == digest for name, digest in files.items())
-    except (*DAMAGE, CheckpointError):
-        return False
 
 
 def _read(place: Path) -> Checkpoint:
@@ -265,7 +241,7 @@ def _read(place: Path) -> Checkpoint:
 
 def _record(place: Path) -> dict[str, Any]:
     """The content of state.json, whose own digest is right."""
-    record: dict[str, Any] = json.loads((place / STATE_FILE).read_text(encoding="utf-8"))
+    record = _parsed(place)
     version = record["format_version"]
     if type(version) is not int:  # isinstance would accept JSON's true as 1
         raise ValueError(f"{STATE_FILE} has no format version")
@@ -276,6 +252,16 @@ def _record(place: Path) -> dict[str, Any]:
         )
     if record["sha256"]["body"] != _digest(record["body"]):
         raise ValueError(f"{STATE_FILE} was altered")
+    return record
+
+
+def _parsed(place: Path) -> dict[str, Any]:
+    """The content of state.json."""
+    content = (place / STATE_FILE).read_bytes()
+    try:
+        record: dict[str, Any] = json.loads(content)
+    except (ValueError, RecursionError):  # no JSON or UTF-8, numbers of 5,000 digits, too deep
+        raise ValueError(f"{STATE_FILE} is not JSON that can be read") from None
     return record
 
 
@@ -293,9 +279,6 @@ def _read_verified(path: Path, digest: str) -> dict[str, Tensor]:
         # meanwhile.
         tensors, found = read_tensors(path)
     except ValueError:
-        # A wrong digest explains a bad header, and is the more helpful message.
-        if digest_of(path) == digest:
-            raise ValueError(f"{path.name} cannot be read") from None
         found = None
     if found != digest:
         raise ValueError(f"{path.name} was cut short or altered")
@@ -322,21 +305,9 @@ def describe_damage(error: BaseException) -> str:
     if isinstance(error, OSError):
         name = Path(str(error.filename)).name if error.filename else ""
         return f"{name}: {error.strerror}".removeprefix(": ")
-    if isinstance(error, RecursionError):
-        return f"{STATE_FILE} is nested too deep"
-    if isinstance(error, json.JSONDecodeError):
-        return f"{STATE_FILE} is not JSON"
-    if isinstance(error, KeyError):
-        return f"{STATE_FILE} lacks {quoted(str(error.args[0]))}"
-    if isinstance(error, UnicodeDecodeError):
-        return f"{STATE_FILE} is not UTF-8"
-    if type(error) is ValueError:
-        text = str(error)
-        # Python converts at most 4,300 digits to an int (CVE-2020-10735), and says so in its words.
-        if text.startswith("Exceeds the limit"):
-            return f"{STATE_FILE} holds a number with too many digits"
-        return text if len(text) <= 200 else f"{text[:200]}..."
-    return f"{STATE_FILE} holds no state of a run"
+    # Our own errors say what is wrong; those of a subclass, or of another kind, are Python's.
+    text = str(error) if type(error) is ValueError else f"{STATE_FILE} holds no state of a run"
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def _number(place: Path) -> int:
@@ -348,7 +319,8 @@ def _places(folder: Path) -> list[Path]:
     found = [
         place
         for place in folder.glob(f"{_PREFIX}*")
-        if _NAME.fullmatch(place.name) and any((place / name).exists() for name in CHECKPOINT_FILES)
+        if CHECKPOINT_NAME.fullmatch(place.name)
+        and any((place / name).exists() for name in CHECKPOINT_FILES)
     ]
     return sorted(found, key=_number, reverse=True)
 
@@ -368,8 +340,7 @@ def _prune(folder: Path, keep: int, is_ours: Callable[[str], bool]) -> None:
     kept_sound = False
     for number, place in enumerate(_places(folder)):
         try:
-            record = json.loads((place / STATE_FILE).read_text(encoding="utf-8"))
-            sound = bool(record["body"]["sound"])
+            sound = bool(_parsed(place)["body"]["sound"])
         except DAMAGE:
             sound = False
         if number >= keep and (kept_sound or not sound) and is_ours(place.name):

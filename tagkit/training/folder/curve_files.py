@@ -1,11 +1,10 @@
-"""The files of a learning curve, and how to recognise them.
+"""The files of a learning curve.
 
 learning-curve.json     what was measured, and the law and forecasts once all is
 learning-curve.svg      the same as a picture
 size-N-seed-S/          the run of the point that is being measured; removed at its end
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ from typing import Any
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point
-from tagkit.storage import CURVE, cannot_write, write_whole
+from tagkit.storage import CURVE, write_of_run
 from tagkit.text.json_text import from_json, plain, to_json
-from tagkit.training.folder.owned_files import OwnedFile
 from tagkit.wording import FORCE, Message, reason
 
 PICTURE = "learning-curve.svg"
@@ -74,10 +72,7 @@ def write_measured(
         "remarks": plain(curve.remarks()) if curve else [],
         "run": dict(measured.run),
     }
-    try:
-        write_whole(folder / CURVE, (to_json(record, indent=2) + "\n").encode())
-    except OSError as error:
-        raise cannot_write(folder / CURVE, error) from None
+    write_of_run(folder / CURVE, (to_json(record, indent=2) + "\n").encode())
 
 
 def read_measured(folder: Path) -> MeasuredPoints:
@@ -115,11 +110,3 @@ def _point(record: Mapping[str, Any]) -> Point:
     if point.sentences < 1 or not 0 <= point.score <= 1:
         raise ValueError("a point is out of range")
     return point
-
-
-def _is_curve(path: Path) -> bool:
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return bool(record.keys() >= {"format_version", "measure", "points", "law", "forecasts", "run"})
-
-
-FILES = (OwnedFile(CURVE, _is_curve, companions=(PICTURE,)),)

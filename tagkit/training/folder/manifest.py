@@ -1,6 +1,6 @@
 """The manifest of a run: which files in its folder are the run's own, and may be removed.
 
-    tagkit-run.json     {"format_version": 1, "tagkit": "0.1.0", "files": ["best/config.toml", ...]}
+    tagkit-run.json     {"format_version": 1, "tagkit": "0.3.0", "files": ["best/config.toml", ...]}
 
 A file is listed before it is first written, as in the write-ahead log of a database: whenever the
 run is killed, everything that it has written is listed. (The reverse order would leave files that
@@ -8,32 +8,84 @@ nobody may remove.) Names are relative to the folder, with `/` between parts. `s
 `trial-1/` are folders that have manifests of their own. The last part of a name may be a pattern,
 as TensorBoard chooses the names of its files.
 
-A listed file is the run's even if somebody has edited it since. The names in a folder
-`.best.writing` or `.best.old`, and a file `.history.jsonl.writing`, are temporary names: they
-belong to whoever owns the final name.
+A listed file is the run's even if somebody has edited it since; everything else is foreign, and so
+is every symbolic link, as a run creates none. The names in a folder `.best.writing` or `.best.old`,
+and a file `.history.jsonl.writing`, are temporary names: they belong to whoever owns the final one.
+
+A run of version 0.1.0 has no manifest. It can be resumed, which lists what it wrote (`adopt`), but
+nothing else is done to its files.
 """
 
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from tagkit import __version__
 from tagkit.errors import CheckpointError
-from tagkit.storage import MANIFEST, cannot_write, write_whole
-from tagkit.wording import ANOTHER_FOLDER, RESUME, Message, reason
+from tagkit.models.folder.seed_folders import SEED_RUN, SUMMARY
+from tagkit.storage import BEST, CURVE, LOCK, MANIFEST, write_of_run
+from tagkit.training.folder.checkpoint import CHECKPOINT_FILES, CHECKPOINT_NAME, newest_checkpoint
+from tagkit.training.folder.run_files import (
+    CHECKPOINTS,
+    MODELS,
+    OF_0_1,
+    RECORDS,
+    REPLACED,
+    SUBRUN,
+)
+from tagkit.training.folder.trials import STUDY
+from tagkit.wording import ANOTHER_FOLDER, RESUME, Message, Setting, reason
 
-HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
 FORMAT_VERSION = 1
+HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
+_BOOKKEEPING = (MANIFEST, HALF_MANIFEST, LOCK)
 _TEMPORARY = re.compile(r"\.(.+)\.(?:writing|old)")
+_MOVE_AWAY = Message("move it away. Then ", RESUME, " continues the run")
 
 
 def canonical(name: str) -> str:
     """The final name for a temporary one; any other name unchanged."""
-    parts = [_TEMPORARY.sub(r"\1", part) if _TEMPORARY.fullmatch(part) else part
-             for part in name.split("/")]  # fmt: skip
-    return "/".join(parts)
+    return "/".join(_TEMPORARY.sub(r"\1", part) if _TEMPORARY.fullmatch(part) else part
+                    for part in name.split("/"))  # fmt: skip
+
+
+@dataclass(slots=True)
+class Contents:
+    """Names of what is in a folder, relative to it, without its manifest and its lock.
+
+    Attributes:
+        ours: files that the run has written.
+        folders: those that hold them, each before the folders inside it.
+        foreign: files, and folders (with `/` at the end), that no run is known to have written.
+    """
+
+    ours: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def artifacts(self) -> list[str]:
+        """Files of models and checkpoints, which are not replaced without `force`."""
+        return [
+            name
+            for name in self.ours
+            if name.partition("/")[0] not in RECORDS and ".writing" not in name
+        ]
+
+    def conflicts(self) -> list[str]:
+        """Foreign files that a run would replace, or that are in a folder that it would replace."""
+        return [name for name in self.foreign if _conflicts(name)]
+
+
+def _conflicts(name: str) -> bool:
+    usual = canonical(name.removesuffix("/"))
+    # Models are replaced as whole folders, so a foreign file inside would go with the old one. Into
+    # checkpoints/ a run adds files: foreign ones inside may stay.
+    first, is_subrun = usual.partition("/")[0], SUBRUN.fullmatch(usual) is not None
+    return usual in REPLACED or first in MODELS or is_subrun
 
 
 class Manifest:
@@ -52,26 +104,68 @@ class Manifest:
         self.names: set[str] = _read(self.path) if self.exists else set()
 
     def owns(self, name: str) -> bool:
-        """Whether a file, or a run in a subfolder (with `/` at the end), is the run's own."""
+        """Whether a file is the run's own."""
         name = canonical(name)
-        if name in self.names:
-            return True
-        # Only the last part may be a pattern, so `*` never matches across folders.
-        folder, _, last = name.rpartition("/")
-        return any(
-            fnmatchcase(last, pattern.rpartition("/")[2])
-            for pattern in self.names
-            if "*" in pattern and pattern.rpartition("/")[0] == folder
+        return name in self.names or any(
+            fnmatchcase(name, pattern) for pattern in self.names if "*" in pattern
         )
 
-    def folders(self) -> set[str]:
-        """The folders that hold listed files."""
-        return {
-            str(parent)
-            for name in self.names
-            if not name.endswith("/")
-            for parent in PurePosixPath(name).parents
-        }
+    def contents(self) -> Contents:
+        """What is in the folder.
+
+        Raises:
+            CheckpointError: it cannot be read.
+        """
+        found = Contents()
+        files = [PurePosixPath(name) for name in self.names if not name.endswith("/")]
+        try:
+            self._walk("", {str(folder) for file in files for folder in file.parents}, found)
+        except OSError as error:
+            raise CheckpointError(f"{self.folder}: cannot be read: {reason(error)}") from None
+        return found
+
+    def _walk(self, prefix: str, known: set[str], found: Contents) -> None:
+        """Add what is in one of the folders that hold listed files, which are `known`."""
+        # Sorted, so that messages name the same foreign files every time.
+        for path in sorted((self.folder / prefix).iterdir()):
+            name, usual = prefix + path.name, canonical(prefix + path.name)
+            if name in _BOOKKEEPING:
+                continue
+            if path.is_symlink():
+                found.foreign.append(name)
+            elif path.is_dir() and f"{usual}/" in self.names:
+                run = Manifest(path).contents()
+                run.ours += [each for each in _BOOKKEEPING if (path / each).exists()]
+                found.folders += [name, *(f"{name}/{folder}" for folder in run.folders)]
+                found.ours += [f"{name}/{file}" for file in run.ours]
+                found.foreign += [f"{name}/{file}" for file in run.foreign]
+            elif path.is_dir() and not any(path.iterdir()):
+                # A kill between mkdir and the first file leaves one with a temporary name.
+                found.folders += [name] if usual in known or usual != name else []
+            elif path.is_dir() and usual in known:
+                found.folders.append(name)
+                self._walk(f"{name}/", known, found)
+            elif path.is_dir():
+                found.foreign.append(f"{name}/")
+            else:
+                # Not a device or a pipe, which a run creates no more than a link.
+                (found.ours if path.is_file() and self.owns(name) else found.foreign).append(name)
+
+    def adopt(self) -> None:
+        """List what a run of 0.1.0 has written, in memory, if there is one to resume.
+
+        A checkpoint that can be read, of the run or of one of several seeds, shows that there is.
+        """
+        if _has_checkpoint(self.folder):
+            places = {canonical(path.name) for path in self.folder.glob(f"{CHECKPOINTS}/*")}
+            steps = filter(CHECKPOINT_NAME.fullmatch, places)
+            files = (f"{step}/{file}" for step in steps for file in CHECKPOINT_FILES)
+            self.names = {*OF_0_1, *(f"{CHECKPOINTS}/{file}" for file in files)}
+            return
+        seeds = [path for path in self.folder.glob("seed-*") if SEED_RUN.fullmatch(path.name)]
+        self.names = {f"{seed.name}/" for seed in seeds if _has_checkpoint(seed)}
+        if self.names and (self.folder / SUMMARY).is_file():  # written after the best model
+            self.names |= {SUMMARY, *(name for name in OF_0_1 if name.startswith(f"{BEST}/"))}
 
     def claim(self, names: Iterable[str]) -> None:
         """List files that are about to be written.
@@ -81,17 +175,13 @@ class Manifest:
                 written.
         """
         new = [name for name in names if name not in self.names]
-        for name in new:
-            place = self.folder / name
+        for place in (self.folder / name for name in new):
             # An empty folder is acceptable: a kill between mkdir and the first file leaves one.
             empty = place.is_dir() and not any(place.iterdir())
             if place.is_symlink() or (place.exists() and not empty):
                 raise CheckpointError(
                     Message(
-                        f"{place}: would be replaced, and was not written by this run; move it "
-                        "away. Then ",
-                        RESUME,
-                        " continues the run",
+                        f"{place}: would be replaced, and was not written by this run; ", _MOVE_AWAY
                     )
                 )
         self.record(new)
@@ -111,35 +201,46 @@ class Manifest:
             "tagkit": __version__,
             "files": sorted(self.names),
         }
-        try:
-            write_whole(self.path, (json.dumps(record, indent=1) + "\n").encode())
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
+        write_of_run(self.path, (json.dumps(record, indent=1) + "\n").encode())
         self.exists = True
-
-    def clear(self) -> None:
-        """Remove the manifest.
-
-        Raises:
-            OSError: it cannot be removed.
-        """
-        self.path.unlink(missing_ok=True)
-        self.path.with_name(HALF_MANIFEST).unlink(missing_ok=True)
-        self.names, self.exists = set(), False
 
     def _may_be_there(self, name: str) -> bool:
         """False for a file of a checkpoint that was removed: otherwise the list would only grow."""
-        folder = PurePosixPath(name).parent
-        if len(folder.parts) < 2:
+        place = (self.folder / name).parent
+        if not name.startswith(f"{CHECKPOINTS}/"):
             return True
         # It may still be there under a temporary name.
-        place = self.folder / folder
-        beside = [place.with_name(f".{place.name}.{end}") for end in ("writing", "old")]
-        return any(path.exists() for path in (place, *beside))
+        return any(place.parent.glob(f"*{place.name}*"))
+
+
+def refuse_other_commands(folder: Path, found: Contents, *, of_seeds: bool = False) -> None:
+    """Refuse a folder that holds trainings with several seeds, a learning curve or a search.
+
+    `force` would remove all of it, and is not named. `found` is in `folder`, which is to hold a
+    run, or one for each of several seeds.
+
+    Raises:
+        CheckpointError: it does.
+    """
+    if any(name.startswith(f"{CHECKPOINTS}/") for name in found.ours):
+        return  # a run of its own
+    seeds = [name for name in found.folders if SEED_RUN.fullmatch(name)]
+    if seeds and not of_seeds:
+        what, given = f"{folder}: holds trainings with several seeds; ", Setting("train.seeds")
+        raise CheckpointError(Message(what, "resume them with ", given, ", or ", ANOTHER_FOLDER))
+    for name, what in ((CURVE, "a learning curve"), (STUDY, "a search")):
+        if name in found.ours:
+            raise CheckpointError(Message(f"{folder}: holds {what}; ", ANOTHER_FOLDER))
+
+
+def _has_checkpoint(folder: Path) -> bool:
+    with suppress(CheckpointError):
+        return bool(newest_checkpoint(folder / CHECKPOINTS, lambda _: None, lambda _: None))
+    return False
 
 
 def _read(path: Path) -> set[str]:
-    problem = ""
+    expected = "the manifest of a run"
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         version, names = record["format_version"], record["files"]
@@ -153,22 +254,17 @@ def _read(path: Path) -> set[str]:
                     ANOTHER_FOLDER,
                 )
             )
-        if version != FORMAT_VERSION or not isinstance(names, list):
-            problem = "expected the manifest of a run"
-        elif not all(isinstance(name, str) and _is_inside(name) for name in names):
-            problem = "expected names of files in this folder"
-        if path.is_symlink():
-            problem = "expected a file, found a link"
+        if version == FORMAT_VERSION and isinstance(names, list) and not path.is_symlink():
+            expected = "names of files in this folder"
+            if all(isinstance(name, str) and _is_inside(name) for name in names):
+                return set(names)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "expected the manifest of a run, found something else or a damaged one"
-    if problem:
-        raise CheckpointError(
-            f"{path}: {problem}. Move it away; what the run has written is then recognised by its "
-            "content"
-        )
-    return set(names)
+        pass
+    raise CheckpointError(
+        Message(f"{path}: expected {expected}, found something else; ", _MOVE_AWAY)
+    )
 
 
 def _is_inside(name: str) -> bool:

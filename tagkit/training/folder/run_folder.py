@@ -11,8 +11,7 @@
     tensorboard/       with train.tracker = "tensorboard"
     tagkit-run.json    the names of all these files: see `tagkit.training.folder.manifest`
 
-A run writes here and nowhere else, and removes only files of which its manifest, or without one
-their content, proves that a run has written them (`tagkit.training.folder.run_contents`):
+A run writes here and nowhere else, and removes only files that its manifest lists:
 
 - A new run needs a folder without foreign files, with or without `force`, and names those it
   finds.
@@ -20,26 +19,33 @@ their content, proves that a run has written them (`tagkit.training.folder.run_c
   `best` and `last`, which are replaced as whole folders.
 - What somebody puts into a folder while a run is replacing it is moved into the new one.
 
-`RunFolder` has all that a run does here. Which of its checkpoints it resumes from, goes back to and
-keeps is decided below it.
+Each function looks first and removes afterwards, so a refusal leaves the folder as it was.
 """
 
+import errno
 import glob
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, WriteError
-from tagkit.evaluation.reports.criterion import Criterion
 from tagkit.models.bundle.bundle import save_bundle
-from tagkit.storage import BEST, HISTORY, RESUME_AFTER, cannot_write, write_whole
+from tagkit.models.folder.parts import read_metadata
+from tagkit.storage import (
+    BEST,
+    HISTORY,
+    MANIFEST,
+    RESUME_AFTER,
+    restore_set_aside,
+    write_of_run,
+)
 from tagkit.storage.lock import locked
-from tagkit.training.events.callbacks import CURVES, LOG, Epoch, Listener, TrainLog, write_history
-from tagkit.training.events.plots import write_curves
+from tagkit.training.events.callbacks import LOG, Epoch, Listener, TrainLog, history
 from tagkit.training.folder.checkpoint import (
     CHECKPOINT_FILES,
     Checkpoint,
@@ -48,20 +54,32 @@ from tagkit.training.folder.checkpoint import (
     remove_after,
     save_checkpoint,
 )
-from tagkit.training.folder.manifest import Manifest
-from tagkit.training.folder.run_cleanup import (
-    clear,
-    cut_epoch,
+from tagkit.training.folder.manifest import (
+    HALF_MANIFEST,
+    Contents,
+    Manifest,
+    canonical,
     refuse_other_commands,
-    refuse_to_lose,
-    remove_results,
-    repair,
 )
-from tagkit.training.folder.run_contents import Contents, contents_of
-from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
+from tagkit.training.folder.run_files import (
+    CHECKPOINTS,
+    MODEL_FILES,
+    MODELS,
+    RESULTS,
+    SUBRUN,
+    TRACKED,
+)
 from tagkit.training.folder.run_identity import differences, with_former_defaults
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import ANOTHER_OR_FORCE, FORCE, Message
+from tagkit.wording import (
+    ANOTHER_OR_FORCE,
+    FORCE,
+    OUTPUT,
+    RESUME,
+    Message,
+    listed,
+    reason,
+)
 
 # Checkpoints: the newest, and the one before it in case the newest turns out to be unreadable.
 _KEEP = 2
@@ -74,9 +92,8 @@ class RunFolder:
         """`writes`: whether this process writes; of several that train together, one does."""
         self.path = path
         self.writes = writes
-        self._manifest: Manifest | None = None
 
-    @property
+    @cached_property
     def manifest(self) -> Manifest:
         """The names of this run's files.
 
@@ -84,9 +101,7 @@ class RunFolder:
             CheckpointError: it cannot be read.
         """
         # Read on first use, which is after the lock is taken: another run may be changing it.
-        if self._manifest is None:
-            self._manifest = Manifest(self.path)
-        return self._manifest
+        return Manifest(self.path)
 
     @contextmanager
     def locked(self, note: Callable[[str], None]) -> Iterator[None]:
@@ -104,20 +119,74 @@ class RunFolder:
         Raises:
             CheckpointError: it cannot be read.
         """
-        return contents_of(self.path, self.manifest)
+        return self.manifest.contents()
 
     def check(self, *, resume: bool, force: bool, of_seeds: bool = False) -> None:
-        """Refuse to begin a run where it would destroy something; see `refuse_to_lose`."""
-        if self.writes:
-            refuse_to_lose(self.path, self.manifest, resume=resume, force=force, of_seeds=of_seeds)
+        """Refuse to begin a run where it would destroy something.
+
+        Args:
+            resume: whether the run here is resumed.
+            force: whether it is replaced.
+            of_seeds: whether the folder is to hold a run for each of several seeds.
+
+        Raises:
+            CheckpointError: the folder holds a run that is neither resumed nor replaced, or foreign
+                files.
+        """
+        if not self.writes:
+            return
+        if resume and not self.manifest.exists:
+            self.manifest.adopt()
+        found = self.contents()
+        if resume:  # the run's own files stay: only foreign ones that it would overwrite matter
+            _refuse_foreign(self.path, found.conflicts())
+        elif force or not found.artifacts():
+            _refuse_foreign(self.path, found.foreign)
+        else:
+            refuse_other_commands(self.path, found, of_seeds=of_seeds)
+            finished = is_finished(self.path)
+            what = f"{self.path}: holds a {'finished ' if finished else ''}model; "
+            problem = Message(what, ANOTHER_OR_FORCE)
+            if not finished and any(f"{CHECKPOINTS}/" in name for name in found.artifacts()):
+                what = f"{self.path}: holds a run that was stopped; "
+                problem = Message(what, RESUME, " continues it, ", FORCE, " starts a new one")
+            raise CheckpointError(problem)
 
     def clear(self) -> None:
-        """Remove what runs have left here, and nothing else; see `run_cleanup.clear`."""
-        clear(self.path, self.manifest)
+        """Remove what runs have left here, and nothing else.
+
+        Raises:
+            CheckpointError: it cannot be removed, the folder holds foreign files, or another
+                command is writing into the folder of one of several seeds or trials.
+        """
+        found = self.contents()
+        _refuse_foreign(self.path, found.foreign)
+        for name in found.folders:
+            if SUBRUN.fullmatch(name):  # it has a lock of its own: a run may be writing there
+                with locked(self.path / name, lambda text: None):
+                    pass
+        _remove(self.path, found.ours, found.folders)
+        # The manifest goes last: a kill before that leaves every remaining file still listed.
+        _remove(self.path, (MANIFEST, HALF_MANIFEST), ())
+        del self.manifest
 
     def repair(self) -> None:
-        """Remove what a killed run left incomplete; see `run_cleanup.repair`."""
-        repair(self.path, self.manifest)
+        """Remove what a killed run left incomplete, and write the manifest of a run of 0.1.0.
+
+        Raises:
+            CheckpointError: the folder cannot be written.
+        """
+        found = self.contents()
+        self.manifest.record(())
+        try:
+            for model in MODELS:
+                restore_set_aside(self.path / model)
+        except OSError as error:
+            raise _cannot_change(self.path, error) from None
+        # A seed's or trial's own run repairs its folder when it is resumed.
+        own = [name for name in found.ours if not SUBRUN.fullmatch(name.partition("/")[0])]
+        temporary = [name for name in (*own, HALF_MANIFEST) if canonical(name) != name]
+        _remove(self.path, temporary, [name for name in found.folders if canonical(name) != name])
 
     def resumed_config(self, config: Config) -> Config:
         """The configuration, with the defaults of the run here if that is of version 0.1.0.
@@ -150,30 +219,54 @@ class RunFolder:
         Raises:
             CheckpointError: the folder cannot be written, or the run there had other options.
         """
-        checkpoint = _checkpoint_to_resume(self.path, run, check, note) if resume else None
+        checkpoint = self._checkpoint_to_resume(run, check, note) if resume else None
         if checkpoint:
             note(f"resuming after step {checkpoint.step}")
-            if cut := cut_epoch(self.path, len(checkpoint.state["epochs"])):
+            epoch = read_metadata(self.path / BEST).get("epoch") if is_finished(self.path) else 0
+            if isinstance(epoch, int) and epoch > len(checkpoint.state["epochs"]):
                 note(
-                    f"{self.path / BEST} holds the model of epoch {cut}, in which the time limit "
+                    f"{self.path / BEST} holds the model of epoch {epoch}, in which the time limit "
                     "fell: that of the best whole epoch will replace it"
                 )
-        elif resume and not self.contents().artifacts():
+        elif resume and not (found := self.contents()).artifacts():
             # So that a script can always pass `resume`, also the first time.
             note(f"{self.path}: no run to resume; starting a new one")
         elif resume:
-            refuse_other_commands(self.path, self.contents(), resume=True)
-            raise CheckpointError(
-                Message(
-                    f"{self.path}: holds a model, but no checkpoint to resume from; ",
-                    ANOTHER_OR_FORCE,
-                )
-            )
+            refuse_other_commands(self.path, found)
+            problem = f"{self.path}: holds a model, but no checkpoint to resume from; "
+            raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
         # Only here, after corpora and vectors have been read without an error, is anything removed.
         if self.writes and checkpoint:
             self.repair()
         elif self.writes:
             self.clear()
+        return checkpoint
+
+    def _checkpoint_to_resume(
+        self,
+        run: Mapping[str, Any],
+        check: Callable[[Checkpoint], None],
+        note: Callable[[str], None],
+    ) -> Checkpoint | None:
+        def checked(checkpoint: Checkpoint) -> None:
+            before = checkpoint.state.get("run")
+            if not isinstance(before, Mapping):
+                raise ValueError("state.run is missing")
+            # A checkpoint of another run fails `check` too (another number of tags has other
+            # shapes), and would be skipped as damaged. The difference of the options is the better
+            # message.
+            if not differences(before, run):
+                check(checkpoint)
+
+        checkpoint = newest_checkpoint(self.path / CHECKPOINTS, note, checked)
+        if checkpoint and (problems := differences(checkpoint.state["run"], run)):
+            raise CheckpointError(
+                Message(
+                    f"{self.path}: the run there had {'; '.join(problems)}. Resume it with what it "
+                    "had, or start a new one with ",
+                    FORCE,
+                )
+            )
         return checkpoint
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> Path:
@@ -182,20 +275,38 @@ class RunFolder:
         Raises:
             CheckpointError: it cannot be written.
         """
+        place = f"{CHECKPOINTS}/{checkpoint_name(checkpoint.step)}"
         if self.writes:
-            RunCheckpoints(self.path, self.manifest).save(checkpoint)
-        return self.path / CHECKPOINTS / checkpoint_name(checkpoint.step)
+            # `record`, not `claim`: a damaged checkpoint of this step may be there. It was skipped
+            # when the run was resumed, and is replaced now.
+            self.manifest.record(f"{place}/{name}" for name in CHECKPOINT_FILES)
+            save_checkpoint(self.path / CHECKPOINTS, checkpoint, _KEEP, self._owns_checkpoint)
+        return self.path / place
 
     def sound_checkpoint(
         self, check: Callable[[Checkpoint], None], note: Callable[[str], None]
     ) -> Checkpoint:
         """The newest checkpoint to which a run may go back; later ones are removed.
 
+        Args:
+            check: raises ValueError for a checkpoint that the run cannot restore.
+            note: called with each damaged checkpoint.
+
         Raises:
             CheckpointError: there is none.
         """
-        # All processes read it, one removes.
-        return RunCheckpoints(self.path, self.manifest).sound(check, note, prune=self.writes)
+        place = self.path / CHECKPOINTS
+        checkpoint = newest_checkpoint(place, note, check, sound=True)
+        if checkpoint is None:
+            raise CheckpointError(f"{place}: no checkpoint to go back to can be used")
+        # All processes read it, one removes: else a kill now would resume from the steps that went
+        # wrong.
+        if self.writes:
+            remove_after(place, checkpoint.step, self._owns_checkpoint)
+        return checkpoint
+
+    def _owns_checkpoint(self, name: str) -> bool:
+        return self.manifest.owns(f"{CHECKPOINTS}/{name}/{CHECKPOINT_FILES[0]}")
 
     def claim(self, *names: str) -> None:
         """List files in the manifest that are about to be written: a file of ours, or a model.
@@ -236,56 +347,39 @@ class RunFolder:
         Raises:
             CheckpointError: it cannot be written.
         """
+        # The whole file each time: a resumed run repeats epochs after its checkpoint, which must
+        # not be in it twice, and a crash must not leave half a line.
         if self.writes:
             self.claim(HISTORY)
-            write_history(self.path, epochs)
+            write_of_run(self.path / HISTORY, history(epochs))
 
     def remove_results(self) -> None:
-        """Remove predictions and reports of an earlier best model; see `run_cleanup`."""
+        """Remove the predictions and reports of a model that is about to be replaced.
+
+        Raises:
+            CheckpointError: they cannot be removed.
+        """
         if self.writes:
-            remove_results(self.path, self.manifest)
+            _remove(self.path, [name for name in RESULTS if self.manifest.owns(name)], ())
 
     def write_results(self, results: Mapping[str, bytes], note: Callable[[str], None]) -> None:
-        """Write predictions and reports; where a foreign file has a name of them, note that.
+        """Write predictions, reports, curves; where a foreign file has a name of them, note that.
 
         Args:
-            results: contents by name, of `run_files.RESULTS`.
+            results: contents by name.
             note: called with a message for the user.
 
         Raises:
             CheckpointError: they cannot be written.
         """
-        if not self.writes:
-            return
-        for name, content in results.items():
+        for name, content in results.items() if self.writes else ():
             try:
                 self.claim(name)
             except CheckpointError as error:
                 # The model is complete and scored: a missing record must not make the run fail.
                 note(str(error))
-                continue
-            try:
-                write_whole(self.path / name, content)
-            except OSError as error:
-                raise cannot_write(self.path / name, error) from None
-
-    def write_curves(
-        self, epochs: Sequence[Epoch], criterion: Criterion, note: Callable[[str], None]
-    ) -> None:
-        """Draw curves.svg; a foreign picture there is kept, with a note.
-
-        Raises:
-            CheckpointError: it cannot be written.
-        """
-        if not self.writes:
-            return
-        try:
-            self.claim(CURVES)
-        except CheckpointError as error:
-            # The run is complete at this point; a missing picture must not make it fail.
-            note(str(error))
-        else:
-            write_curves(self.path, epochs, criterion)
+            else:
+                write_of_run(self.path / name, content)
 
     def logged(self, listener: Listener) -> Listener:
         """A listener that writes train.log and calls `listener`.
@@ -299,88 +393,14 @@ class RunFolder:
         return TrainLog(self.path, listener)
 
 
-def _checkpoint_to_resume(
-    folder: Path,
-    run: Mapping[str, Any],
-    check: Callable[[Checkpoint], None],
-    note: Callable[[str], None],
-) -> Checkpoint | None:
-    """The checkpoint from which the run in `folder` is resumed; None if there is none.
-
-    Args:
-        folder: of the run.
-        run: what the run must have in common with the one that wrote it; see `run_identity`.
-        check: raises ValueError for a checkpoint that the run cannot restore.
-        note: called with each damaged checkpoint.
-
-    Raises:
-        CheckpointError: the run there had other options or corpora.
-    """
-
-    def checked(checkpoint: Checkpoint) -> None:
-        before = checkpoint.state.get("run")
-        if not isinstance(before, Mapping):
-            raise ValueError("state.run is missing")
-        # A checkpoint of another run fails `check` too (another number of tags has other shapes),
-        # and would be skipped as damaged. The difference of the options is the better message.
-        if not differences(before, run):
-            check(checkpoint)
-
-    checkpoint = newest_checkpoint(folder / CHECKPOINTS, note, checked)
-    problems = differences(checkpoint.state["run"], run) if checkpoint else []
-    if problems:
-        raise CheckpointError(
-            Message(
-                f"{folder}: the run there had {'; '.join(problems)}. Resume it with what it had, "
-                "or start a new one with ",
-                FORCE,
-            )
-        )
-    return checkpoint
-
-
-class RunCheckpoints:
-    """The checkpoints of the current run: which to save, and which to go back to."""
-
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        """`folder` of the run."""
-        self._folder = folder / CHECKPOINTS
-        self._manifest = manifest
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint, and remove old ones.
-
-        Raises:
-            CheckpointError: it cannot be written.
-        """
-        place = f"{CHECKPOINTS}/{checkpoint_name(checkpoint.step)}"
-        # `record`, not `claim`: a damaged checkpoint of this step may be there. It was skipped when
-        # the run was resumed, and is replaced now.
-        self._manifest.record(f"{place}/{name}" for name in CHECKPOINT_FILES)
-        save_checkpoint(self._folder, checkpoint, _KEEP, self._is_ours)
-
-    def sound(
-        self, check: Callable[[Checkpoint], None], note: Callable[[str], None], *, prune: bool
-    ) -> Checkpoint:
-        """The newest checkpoint to which a run may go back.
-
-        Args:
-            check: raises ValueError for a checkpoint that the run cannot restore.
-            note: called with each damaged checkpoint.
-            prune: whether to remove later checkpoints.
-
-        Raises:
-            CheckpointError: there is none.
-        """
-        checkpoint = newest_checkpoint(self._folder, note, check, sound=True)
-        if checkpoint is None:
-            raise CheckpointError(f"{self._folder}: no checkpoint to go back to can be used")
-        if prune:  # else a kill now would resume from the steps that went wrong
-            remove_after(self._folder, checkpoint.step, self._is_ours)
-        return checkpoint
-
-    def _is_ours(self, name: str) -> bool:
-        return self._manifest.owns(f"{CHECKPOINTS}/{name}/{CHECKPOINT_FILES[0]}")
+def is_finished(folder: Path) -> bool:
+    """Whether a run here has come to its end."""
+    # The scores of dev and test are written at the very end, so a model without them belongs to a
+    # run that was stopped.
+    try:
+        return bool(read_metadata(folder / BEST).get("scores"))
+    except BundleError:
+        return False
 
 
 def discard_run(path: Path, note: Callable[[str], None]) -> None:
@@ -396,3 +416,38 @@ def discard_run(path: Path, note: Callable[[str], None]) -> None:
             path.rmdir()
         except (CheckpointError, OSError) as error:
             note(f"{path}: is not removed: {error}")
+
+
+def _refuse_foreign(folder: Path, names: Sequence[str]) -> None:
+    if names:
+        raise CheckpointError(
+            Message(
+                f"{folder}: holds what no run of tagkit is known to have written: "
+                f"{listed(names)}. Name another folder (",
+                OUTPUT,
+                "), or move these away",
+            )
+        )
+
+
+def _remove(folder: Path, files: Sequence[str], folders: Sequence[str]) -> None:
+    """Remove files, and those folders that are empty afterwards.
+
+    Raises:
+        CheckpointError: one cannot be removed. If that is seen beforehand, nothing is.
+    """
+    for place in sorted({(folder / name).parent for name in (*files, *folders)}):
+        if place.is_dir() and not os.access(place, os.W_OK | os.X_OK):
+            raise _cannot_change(place, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    for path in (folder / name for name in files):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _cannot_change(path.parent, error) from None
+    for name in reversed(folders):  # inner ones first
+        with suppress(OSError):  # not empty: a file has appeared since we looked, and stays
+            (folder / name).rmdir()
+
+
+def _cannot_change(folder: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(f"{folder}: cannot be written: {reason(error)}")

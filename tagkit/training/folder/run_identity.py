@@ -7,7 +7,7 @@ another file), the kind of device and the number of processes.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,19 @@ from tagkit.training.setup.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
 
 _CONTENT = "content of "
-_PUT_BACK = ". A run is resumed with the {} that it started with: put {} back"
+# What a run reads, by option.
+_READ = {
+    "train.init_from": "folder of a model",
+    "embeddings.contextual": "folder of a language model",
+    "data.train_file": "corpus",
+    "data.dev_file": "corpus",
+    "data.test_file": "corpus",
+    "data.weights": "file of weights",
+    "embeddings.vectors": "file of word vectors",
+}
+_MODELS = ("train.init_from", "embeddings.contextual")
+# Whether the others are there is seen by those who read them.
+_MISSING = {**dict.fromkeys(_MODELS, BundleError), "embeddings.vectors": VectorsError}
 # An option that runs of 0.1.0 did not have, so that their checkpoints show by its absence.
 _SINCE_0_2 = "embeddings.affix_dim"
 
@@ -46,16 +58,9 @@ def output_folder(config: Config) -> Path:
     """
     # From an unset variable of a shell: Path("") would be the current folder.
     if not config.output.dir.strip():
-        raise ConfigError(
-            "output.dir",
-            [
-                Message(
-                    "expected a folder, found an empty name; ",
-                    Setting("output.dir", "."),
-                    " is the current one",
-                )
-            ],
-        )
+        here = Setting("output.dir", ".")
+        problem = Message("expected a folder, found an empty name; ", here, " is the current one")
+        raise ConfigError("output.dir", [problem])
     return Path(config.output.dir)
 
 
@@ -63,48 +68,42 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
     """Refuse options without effect, and what a run reads and would replace.
 
     Raises:
-        ConfigError: an option has no effect, or something is read from the output folder.
+        TagkitError: an option has no effect; or as `refuse_unreadable`.
     """
     # A run of 0.1.0, which did not refuse them, must still be resumable.
     if not (resume and _has_run(Path(config.output.dir))):
         refuse_without_effect(config, "configuration")
-    for path in config.embeddings.contextual:
-        if not path.strip():  # Path("") would be the current folder
-            raise ConfigError(
-                Setting("embeddings.contextual"),
-                ["expected folders of language models, found an empty name"],
-            )
     refuse_unreadable(config, resume=resume)
 
 
 def refuse_unreadable(config: Config, *, resume: bool) -> None:
-    """Refuse models and vectors to read that are not there, or that are replaced.
+    """Refuse models and files to read that are not there, or lie in the folder that is replaced.
 
-    The arguments are those of `refuse_replaced`.
+    Args:
+        config: of the run.
+        resume: whether a run there is resumed, which leaves other files than models as they are.
 
     Raises:
         BundleError: there is no such model.
-        ConfigError: something is read from the output folder.
+        ConfigError: a name is empty, or something is read from the output folder.
         VectorsError: there is no such file of vectors.
     """
-    refuse_replaced(config, resume=resume)
-    output, embeddings = Path(config.output.dir), config.embeddings
+    output, values = Path(config.output.dir), option_values(config)
     is_resumed = resume and (_has_run(output) or os.path.exists(output / CURVE))
-    models: list[tuple[Setting, Sequence[str], str]] = [
-        (Setting("train.init_from"), (config.train.init_from,), "a model"),
-        (Setting("embeddings.contextual"), embeddings.contextual, "a language model"),
-    ]
-    for option, named, kind in models:
-        for path in named:
-            if path and not os.path.exists(path):
-                expected = f"; expected the folder of {kind}"
-                remedy = _PUT_BACK.format("model", "it") if is_resumed else expected
-                raise BundleError(Message(option, f": {path}: no such folder{remedy}"))
-    vectors = embeddings.vectors
-    if vectors and not os.path.exists(vectors):
-        remedy = _PUT_BACK.format("vectors", "them") if is_resumed else ""
-        problem = f": {vectors}: no such file of word vectors{remedy}"
-        raise VectorsError(Message(Setting("embeddings.vectors"), problem))
+    back = ". A run is resumed with what it started with: put it back" if is_resumed else ""
+    for name in _READ:
+        option, value = Setting(name), values[name]
+        for path in value if isinstance(value, list) else filter(None, [value]):
+            if not path.strip():  # Path("") would be the current folder
+                raise ConfigError(option, [f"expected a {_READ[name]}, found an empty name"])
+            is_replaced = not resume or name in _MODELS
+            if is_replaced and not is_pipe(path) and _is_inside(Path(path), output):
+                same = os.path.realpath(path) == os.path.realpath(output)
+                where = "is the output too" if same else f"lies in {output}, which is replaced"
+                problem = f"{path} {where}; name another ("
+                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
+            if name in _MISSING and not os.path.exists(path):
+                raise _MISSING[name](Message(option, f": {path}: no such {_READ[name]}{back}"))
 
 
 def _has_run(folder: Path) -> bool:
@@ -115,38 +114,6 @@ def _has_run(folder: Path) -> bool:
     with suppress(OSError):  # of a folder that cannot be read the run will say so
         names = os.listdir(folder)
     return any(name == CHECKPOINTS or SEED_RUN.fullmatch(name) for name in names)
-
-
-def refuse_replaced(config: Config, *, resume: bool) -> None:
-    """Refuse models and files to read that lie in the output folder, which is replaced.
-
-    Args:
-        config: of the run.
-        resume: whether a run there is resumed, which leaves other files where they are.
-
-    Raises:
-        ConfigError: there is one.
-    """
-    data, output = config.data, Path(config.output.dir)
-    paths: list[tuple[Setting, Sequence[str]]] = [
-        (Setting("train.init_from"), (config.train.init_from,)),
-        (Setting("embeddings.contextual"), config.embeddings.contextual),
-    ]
-    if not resume:
-        paths += [
-            (Setting("data.train_file"), (data.train_file,)),
-            (Setting("data.dev_file"), (data.dev_file,)),
-            (Setting("data.test_file"), (data.test_file,)),
-            (Setting("data.weights"), (data.weights,)),
-            (Setting("embeddings.vectors"), (config.embeddings.vectors,)),
-        ]
-    for option, named in paths:
-        for path in named:
-            if path and not is_pipe(path) and _is_inside(Path(path), output):
-                same = os.path.realpath(path) == os.path.realpath(output)
-                where = "is the output too" if same else f"lies in {output}, which is replaced"
-                problem = f"{path} {where}; name another ("
-                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -1,6 +1,5 @@
 """The scores of several seeds, and the files that such a run adds: `seeds.json`, `seed-N/`."""
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +9,6 @@ from tagkit.evaluation.scores.scores import Score
 from tagkit.models.folder.seed_folders import SUMMARY
 from tagkit.storage import write_whole
 from tagkit.text.json_text import Record, to_json
-from tagkit.training.folder.owned_files import OwnedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +89,3 @@ def write_summary(folder: Path, scores: Sequence[SeedScores]) -> None:
     """
     rows = [asdict(score) for score in scores]
     write_whole(folder / SUMMARY, (to_json(rows, indent=2) + "\n").encode())
-
-
-def _is_summary(path: Path) -> bool:
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    # Before 0.2 a row had no `by_label`.
-    return all(row.keys() - {"by_label"} == {"seed", "epoch", "dev", "test"} for row in rows)
-
-
-FILES = (OwnedFile(SUMMARY, _is_summary),)

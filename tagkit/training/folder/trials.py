@@ -9,14 +9,12 @@ installed.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import Config, parse_config
-from tagkit.training.folder.owned_files import OwnedFile
+from tagkit.config import Config
 
 STUDY, BEST_CONFIG = "study.db", "best.toml"
 # SQLite's rollback journal, and its log and index of write-ahead mode; a kill leaves them behind.
@@ -85,30 +83,3 @@ class TuneListener:
 
     def on_note(self, text: str) -> None:
         """Called with a message for the user, one sentence."""
-
-
-def _is_study(path: Path) -> bool:
-    # SQLite keeps the text of CREATE statements, and short values, as they are in the file, so
-    # its tables and the study's name are found without opening the database.
-    content = path.read_bytes()
-    parts = (
-        b"CREATE TABLE studies",
-        b"CREATE TABLE trial_intermediate_values",
-        STUDY_NAME.encode(),
-    )
-    return content.startswith(b"SQLite format 3\0") and all(part in content for part in parts)
-
-
-def _is_best_config(path: Path) -> bool:
-    # We write every section; a configuration by hand (which may be called best.toml) rarely has
-    # all of them, and one that does not parse is certainly not ours.
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {"data", "encoder", "train", "output"} <= values.keys() and bool(
-        parse_config(values, str(path))
-    )
-
-
-FILES = (
-    OwnedFile(STUDY, _is_study, companions=STUDY_FILES[1:]),
-    OwnedFile(BEST_CONFIG, _is_best_config),
-)

@@ -23,9 +23,9 @@ from tagkit.storage import BEST, cannot_write
 from tagkit.text.json_text import plain
 from tagkit.training.events.callbacks import Epoch, Listener, Save, Step, listener_of
 from tagkit.training.events.finding import Finding
-from tagkit.training.folder.run_cleanup import is_finished, refuse_other_commands
+from tagkit.training.folder.manifest import refuse_other_commands
 from tagkit.training.folder.run_files import CHECKPOINTS
-from tagkit.training.folder.run_folder import RunFolder
+from tagkit.training.folder.run_folder import RunFolder, is_finished
 from tagkit.training.folder.run_identity import output_folder, refuse_unfit
 from tagkit.training.folder.seed_scores import SeedScores, write_summary
 from tagkit.training.folder.start_checks import check_beforehand
@@ -160,7 +160,7 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
         found = run_folder.contents()
         # The best model of all seeds would replace that of another command.
         if found.artifacts() and not any(SEED_RUN.match(name) for name in found.folders):
-            refuse_other_commands(run_folder.path, found, resume=True, of_seeds=True)
+            refuse_other_commands(run_folder.path, found, of_seeds=True)
             what = "a run of one seed" if (run_folder.path / CHECKPOINTS).exists() else "a model"
             raise CheckpointError(
                 Message(

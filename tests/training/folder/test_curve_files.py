@@ -1,4 +1,4 @@
-"""The files of a learning curve, with a manifest and without one."""
+"""The files of a learning curve."""
 
 import json
 from dataclasses import replace
@@ -10,15 +10,13 @@ from tagkit.errors import CheckpointError
 from tagkit.evaluation.analysis.power_law import Point, fit
 from tagkit.training.folder.curve_files import (
     CURVE,
-    PICTURE,
     SIZE_RUN,
     MeasuredPoints,
     read_measured,
     size_folder,
     write_measured,
 )
-from tagkit.training.folder.manifest import Manifest
-from tagkit.training.folder.run_contents import contents_of, is_subrun
+from tagkit.training.folder.run_files import SUBRUN
 
 POINTS = (Point(10, 1, 0.25), Point(20, 2**64 - 1, 0.5), Point(40, 1, 0.625))
 MEASURED = MeasuredPoints(
@@ -75,17 +73,8 @@ def test_a_damaged_file_is_a_sentence(tmp_path: Path, content: str, problem: str
     assert str(raised.value).startswith(f"{tmp_path / CURVE}: {problem}")
 
 
-def test_without_a_manifest_a_curve_is_recognised_by_its_content_alone(tmp_path: Path) -> None:
-    write_measured(tmp_path, MEASURED)
-    (tmp_path / PICTURE).write_text("<svg/>")
-    assert sorted(contents_of(tmp_path, Manifest(tmp_path)).ours) == [CURVE, PICTURE]
-    (tmp_path / CURVE).write_text('{"points": []}')
-    found = contents_of(tmp_path, Manifest(tmp_path))
-    assert (found.ours, sorted(found.foreign)) == ([], [CURVE, PICTURE])
-
-
 def test_the_folder_of_a_training_is_a_run_of_its_own() -> None:
     assert size_folder(1000, 3) == "size-1000-seed-3"
     assert SIZE_RUN.fullmatch(size_folder(1000, 3))
-    assert is_subrun(size_folder(1000, 3))
-    assert not is_subrun("size-1000")
+    assert SUBRUN.fullmatch(size_folder(1000, 3))
+    assert not SUBRUN.fullmatch("size-1000")

@@ -99,34 +99,32 @@ def test_a_run_that_is_there_is_resumed_with_the_options_that_it_had(
 
 
 def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
-    config = load_config(None, ['embeddings.contextual=["lm", " "]'])
-    expected = "embeddings.contextual: expected folders of language models, found an empty name"
+    config = load_config(None, ['embeddings.contextual=[" "]'])
+    expected = "embeddings.contextual: expected a folder of a language model, found an empty name"
     with pytest.raises(ConfigError, match=f"^{expected}$"):
         refuse_unfit(config, resume=False)
 
 
 @pytest.mark.parametrize(
-    ("option", "missing", "what", "new"),
+    ("option", "kind"),
     [
-        ("train.init_from={}", "folder", "model", "; expected the folder of a model"),
-        ('embeddings.contextual=["{}"]', "folder", "model",
-         "; expected the folder of a language model"),
-        ("embeddings.vectors={}", "file of word vectors", "vectors", ""),
+        ("train.init_from={}", "folder of a model"),
+        ('embeddings.contextual=["{}"]', "folder of a language model"),
+        ("embeddings.vectors={}", "file of word vectors"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("there", ["", "checkpoints", "seed-1", "learning-curve.json"])
 def test_what_a_run_reads_and_is_not_there_is_named_with_its_option(
-    tmp_path: Path, there: str, option: str, missing: str, what: str, new: str
+    tmp_path: Path, there: str, option: str, kind: str
 ) -> None:
     (tmp_path / "run" / there).mkdir(parents=True)
     config = tiny.config(tmp_path, option.format("lost"), f"output.dir={tmp_path / 'run'}")
-    problem = f"{option.partition('=')[0]}: lost: no such {missing}"
-    back = f". A run is resumed with the {what} that it started with: put "
-    back += "them back" if what == "vectors" else "it back"
+    problem = f"{option.partition('=')[0]}: lost: no such {kind}"
     for resume in (True, False):
-        with pytest.raises(BundleError if missing == "folder" else VectorsError) as refused:
+        with pytest.raises(VectorsError if "vectors" in option else BundleError) as refused:
             refuse_unfit(config, resume=resume)
-        assert str(refused.value) == problem + (back if resume and there else new)
+        assert str(refused.value).startswith(problem)
+        assert ("put it back" in str(refused.value)) == bool(resume and there)
 
 
 @pytest.mark.slow

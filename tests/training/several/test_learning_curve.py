@@ -90,12 +90,12 @@ def test_a_model_to_start_from_that_is_not_there_is_named(
     tmp_path: Path, measured: tuple[Path, LearningCurve, Recorder]
 ) -> None:
     for folder, resume, rest in (
-        (tmp_path, True, "; expected the folder of a model"),
-        (measured[0], True, ". A run is resumed with the model that it started with: put it back"),
+        (tmp_path, True, ""),
+        (measured[0], True, ". A run is resumed with what it started with: put it back"),
     ):
         with pytest.raises(BundleError) as refused:
             learning_curve(settings(folder, "train.init_from=lost"), SIZES, resume=resume)
-        assert str(refused.value) == f"train.init_from: lost: no such folder{rest}"
+        assert str(refused.value) == f"train.init_from: lost: no such folder of a model{rest}"
 
 
 def test_each_size_is_trained_once_and_reported_in_order(

@@ -240,12 +240,11 @@ def test_the_model_of_another_command_is_not_replaced_by_resumed_seeds(
 
 def test_a_run_of_one_seed_does_not_replace_several_seeds(trained: TrainedSeeds) -> None:
     config = tiny.config(trained.folder.parent, "train.max_epochs=1")
-    several = f"{trained.folder}: holds trainings with several seeds; give train.seeds=1,2,3"
-    for resume, also in ((True, ""), (False, " and resume=True")):
-        with pytest.raises(CheckpointError) as refused:
+    for resume in (True, False):
+        with pytest.raises(
+            CheckpointError, match=r"several seeds; .* train\.seeds, or name another"
+        ):
             train(config, resume=resume)
-        expected = f"{several}{also} to resume them, or name another folder (output.dir)"
-        assert str(refused.value) == expected
     again = tiny.config(trained.folder.parent, "train.max_epochs=1", "train.seeds=[3,1,2]")
     with pytest.raises(CheckpointError, match=r"finished model; .*or replace it with force=True"):
         train_seeds(again)
@@ -258,7 +257,7 @@ def test_seeds_that_have_not_all_ended_are_resumed_as_several(tmp_path: Path) ->
         train_seeds(config, listener, stop=listener.stop)
     one = tiny.config(tmp_path, "train.max_epochs=1")
     for resume in (True, False):
-        with pytest.raises(CheckpointError, match=r"several seeds; give train\.seeds=10 "):
+        with pytest.raises(CheckpointError, match=r"several seeds; .*train\.seeds"):
             train(one, resume=resume)
     with pytest.raises(CheckpointError, match="a run that was stopped; resume=True continues it, "):
         train_seeds(config)

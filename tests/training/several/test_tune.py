@@ -348,7 +348,7 @@ def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_pa
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
-        ("train.init_from", "no such folder; expected the folder of a model"),
+        ("train.init_from", "no such folder of a model"),
         ("embeddings.vectors", "no such file of word vectors"),
     ],
 )
@@ -593,7 +593,7 @@ def test_optuna_is_imported_by_a_search_alone() -> None:
         # Mistakes of the search come first: Optuna would not help.
         ({"data.train_file": "nope"}, ["encoder.hidden=8,16"], "nope: no such file"),
         ({"train.init_from": "lost"}, ["encoder.hidden=8,16"],
-         "train.init_from: lost: no such folder; expected the folder of a model"),
+         "train.init_from: lost: no such folder of a model"),
         ({}, ["encoder.dropout=0.1..1.5"],
          "configuration: encoder.dropout = 1.5: expected a number less than 1"),
         ({"output.dir": " "}, ["encoder.hidden=8,16"],
