@@ -32,7 +32,6 @@ from tagkit.errors import CheckpointError, DataError
 from tagkit.models.bundle.tensor_file import (
     are_equal,
     link_or_copy,
-    link_or_write,
     read_into,
     read_tensors,
     write_tensors,
@@ -107,7 +106,6 @@ def save_checkpoint(
         "state": dict(checkpoint.state),
         "same": same,
     }
-    earlier = [place / _BEST_WEIGHTS for place in _places(folder)]
     try:
         with whole_folder(folder / checkpoint_name(checkpoint.step)) as place:
             digests = {"tensors": write_tensors(place / _TENSORS, rest), "body": _digest(body)}
@@ -115,7 +113,7 @@ def save_checkpoint(
                 digests["best"] = _files_of(_record(checkpoint.best))[_BEST_WEIGHTS]
                 link_or_copy(place / _BEST_WEIGHTS, checkpoint.best / _BEST_WEIGHTS)
             elif best:
-                digests["best"] = link_or_write(place / _BEST_WEIGHTS, best, earlier)
+                digests["best"] = write_tensors(place / _BEST_WEIGHTS, best)
             record = {
                 "format_version": FORMAT_VERSION,
                 "tagkit": __version__,
@@ -289,8 +287,6 @@ def _files_of(record: Mapping[str, Any]) -> dict[str, str]:
 def _read_verified(path: Path, digest: str) -> dict[str, Tensor]:
     """The tensors of a file whose digest is right."""
     try:
-        # Hashed while it is read, so that what is checked is what is used, even if the file changes
-        # meanwhile.
         tensors, found = read_tensors(path)
     except ValueError:
         # A wrong digest explains a bad header, and is the more helpful message.
