@@ -113,21 +113,11 @@ WEIGHTS_ROWS: list[tuple[Alteration, str]] = [
 
 NOT_VALID = r"model\.safetensors: not a valid safetensors file: [^\n]{,200}"
 DAMAGED_WEIGHTS: list[Alteration] = [
-    altering.header(lambda found: found.update({"x" * 100_000: found[HEAD]})),
-    altering.header(lambda found: found.update({HEAD: 7})),
     altering.header(lambda found: found[HEAD].update(dtype="F" * 1000)),
-    altering.header(lambda found: found[HEAD].update(dtype=["F32"])),
     altering.header(lambda found: found[HEAD].update(shape=[10**12, 10**12])),
-    altering.header(lambda found: found[HEAD].update(shape="7")),
-    altering.header(lambda found: found[HEAD].update(shape=[-7, -32])),
-    altering.header(lambda found: found[HEAD].update(shape=[True])),
     altering.header(lambda found: offsets(found, HEAD, 0, 10**15)),
-    altering.header(lambda found: offsets(found, HEAD, 0)),
     altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)),
     altering.content("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"),
-    altering.content("model.safetensors", b""),
-    altering.content("model.safetensors", altering.join_weights(b"[]", b"")),
-    altering.content("model.safetensors", altering.join_weights(b"{", b"")),
     altering.content("model.safetensors", altering.join_weights(deep("[", "]").encode(), b"")),
 ]  # fmt: skip
 

@@ -99,7 +99,10 @@ DAMAGED = [
     b"\xff" * 100,
     _header("[]"),
     _header("[" * 100_000),
+    _header("{"),
     _header('{"x":1}'),
+    _header('{"x":{"dtype":["F32"],"shape":[1],"data_offsets":[0,4]}}') + bytes(4),
+    _header('{"x":{"dtype":"F32","shape":[true],"data_offsets":[0,4]}}') + bytes(4),
     _header('{"x":{"dtype":"F7","shape":[],"data_offsets":[0,4]}}') + bytes(4),
     _header('{"x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}') + bytes(1),
     _header('{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}') + bytes(4),
@@ -121,7 +124,7 @@ def test_a_damaged_file_is_refused_before_memory_is_taken(tmp_path: Path, conten
         read_tensors(tmp_path / "a")
 
 
-def test_tensors_are_filled_from_a_file_in_their_own_memory(tmp_path: Path) -> None:
+def test_tensors_are_filled_from_a_file(tmp_path: Path) -> None:
     digest = write_tensors(tmp_path / "a", some())
     tensors = {name: torch.zeros_like(tensor) for name, tensor in some().items()}
     assert not tensors["transposed"].is_contiguous()
