@@ -35,7 +35,7 @@ LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 # What can be used without a network: nothing there may import torch, not even inside a function.
 WITHOUT_TORCH = {"config", "corpus", "evaluation", "features", "storage", "text"}
 # Heavy packages, and the only units whose import may load them.
-SLOW = {"torch", "accelerate", "safetensors", "seqeval", "sklearn", "optuna"}
+SLOW = {"torch", "safetensors", "seqeval", "sklearn", "optuna"}
 
 
 def modules() -> list[Path]:

@@ -165,12 +165,12 @@ def test_commands_have_the_names_that_other_toolkits_give_them(
           "eval --gold test.conll --pred test.conll"], ["torch", "seqeval"]),
         pytest.param(
             ["predict model test.conll", "eval model test.conll"],
-            ["accelerate", "sklearn", "seqeval"],
+            ["sklearn", "seqeval"],
             marks=pytest.mark.slow,
         ),
         pytest.param(
             ["train --train train.conll --dev dev.conll -o lean --set train.max_epochs=2"],
-            ["accelerate", "matplotlib", "seqeval", "sklearn", "sympy", "torch._dynamo"],
+            ["matplotlib", "seqeval", "sklearn", "sympy", "torch._dynamo"],
             marks=pytest.mark.slow,
         ),
     ],

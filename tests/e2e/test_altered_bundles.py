@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -106,24 +107,18 @@ WEIGHTS_ROWS: list[tuple[Alteration, str]] = [
     *((altering.tensor(HEAD, lambda old, kind=kind: old.to(kind)), f"model.safetensors: tensor head.linear.weight: expected numbers of type F32, found {name}")
       for kind, name in [(torch.int32, "I32"), (torch.bool, "BOOL"), (torch.complex64, "C64"), (torch.float64, "F64"), (torch.float16, "F16"), (torch.bfloat16, "BF16"), (torch.float8_e4m3fn, "F8_E4M3")]),
     (altering.tensor(HEAD, lambda old: old.T.contiguous()), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found (32, 7)"),
-    (altering.header(lambda found: found.update({"x" * 100_000: found[HEAD]})), f"model.safetensors: has an unknown tensor '{'x' * 40}...{'x' * 20}'; it does not fit the configuration"),
-    (altering.header(lambda found: found.update({HEAD: 7})), "model.safetensors: tensor head.linear.weight: expected an object in the header, found 7"),
-    (altering.header(lambda found: found[HEAD].update(dtype="F" * 1000)), f"model.safetensors: tensor head.linear.weight: expected numbers of type F32, found '{'F' * 40}...{'F' * 20}'"),
-    (altering.header(lambda found: found[HEAD].update(dtype=["F32"])), "model.safetensors: tensor head.linear.weight: expected numbers of type F32, found ['F32']"),
-    (altering.header(lambda found: found[HEAD].update(shape=[10**12, 10**12])), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found (1000000000000, 1000000000000)"),
-    (altering.header(lambda found: found[HEAD].update(shape="7")), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found 7"),
-    (altering.header(lambda found: found[HEAD].update(shape=[-7, -32])), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found [-7, -32]"),
-    (altering.header(lambda found: found[HEAD].update(shape=[True])), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found [True]"),
-    (altering.header(lambda found: offsets(found, HEAD, 0, 10**15)), "model.safetensors: tensor head.linear.weight: expected 896 bytes of data, found [0, 1000000000000000]"),
-    (altering.header(lambda found: offsets(found, HEAD, 0)), "model.safetensors: tensor head.linear.weight: expected 896 bytes of data, found [0]"),
-    (altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)), "model.safetensors: tensor feature_crf.tags: expected to begin at byte 119,392 of the data, found 120,288"),
     *((altering.tensor(f"feature_crf.{name}", change), "model.safetensors: feature_crf: expected ascending keys, tags from 0 to 6 and a share from 0 to below 1; train the model again")
       for name, change in [("keys", lambda old: old.flip(0)), ("tags", lambda old: old + 7), ("tags", lambda old: old - 1), ("share", torch.ones_like), ("share", lambda old: old - 1)]),
-    (altering.content("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"), "model.safetensors: not a safetensors file: expected a header, found none"),
-    (altering.content("model.safetensors", b""), "model.safetensors: not a safetensors file: expected a header, found none"),
-    (altering.content("model.safetensors", altering.join_weights(b"[]", b"")), "model.safetensors: not a safetensors file: its header is not a JSON object"),
-    (altering.content("model.safetensors", altering.join_weights(b"{", b"")), "model.safetensors: not a safetensors file: its header is not JSON at line 1, column 2"),
-    (altering.content("model.safetensors", altering.join_weights(deep("[", "]").encode(), b"")), "model.safetensors: not a safetensors file: its header is nested too deeply"),
+]  # fmt: skip
+
+NOT_VALID = r"model\.safetensors: not a valid safetensors file: [^\n]{,200}"
+DAMAGED_WEIGHTS: list[Alteration] = [
+    altering.header(lambda found: found[HEAD].update(dtype="F" * 1000)),
+    altering.header(lambda found: found[HEAD].update(shape=[10**12, 10**12])),
+    altering.header(lambda found: offsets(found, HEAD, 0, 10**15)),
+    altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)),
+    altering.content("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"),
+    altering.content("model.safetensors", altering.join_weights(deep("[", "]").encode(), b"")),
 ]  # fmt: skip
 
 CONFIG_ROWS: list[tuple[Alteration, str]] = [
@@ -210,6 +205,13 @@ def test_an_altered_classifier_is_refused_in_one_sentence(
     assert refusal(model) == message
 
 
+@pytest.mark.parametrize("alter", DAMAGED_WEIGHTS)
+def test_a_header_that_lies_is_refused(tagger: Path, tmp_path: Path, alter: Alteration) -> None:
+    model = Path(shutil.copytree(tagger, tmp_path / "model"))
+    alter(model)
+    assert re.fullmatch(NOT_VALID, refusal(model))
+
+
 def test_a_file_longer_or_shorter_than_its_header_says_is_refused(
     tagger: Path, tmp_path: Path
 ) -> None:
@@ -217,8 +219,7 @@ def test_a_file_longer_or_shorter_than_its_header_says_is_refused(
     whole = (model / "model.safetensors").read_bytes()
     for data in (whole + b"12345", whole[:-7]):
         altering.content("model.safetensors", data)(model)
-        expected = f"model.safetensors: expected {len(whole):,} bytes, found {len(data):,}"
-        assert refusal(model) == expected
+        assert re.fullmatch(NOT_VALID, refusal(model))
 
 
 def put_folder(path: Path) -> None:

@@ -10,7 +10,7 @@ NO_TORCH = """
 import sys
 class NoTorch:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("torch", "torchcrf", "accelerate"):
+        if name.partition(".")[0] in ("torch", "torchcrf"):
             raise ImportError(f"{name} must not be imported")
 sys.meta_path.insert(0, NoTorch())
 """

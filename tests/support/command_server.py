@@ -19,7 +19,7 @@ from pathlib import Path
 
 # Of others than tagkit.
 IMPORTED_BEFORE = [
-    "accelerate", "filelock", "markupsafe", "numpy", "numpy.random", "pydantic",
+    "filelock", "markupsafe", "numpy", "numpy.random", "pydantic",
     "pydantic.json_schema", "regex", "rich.console", "safetensors.torch", "syntok.segmenter",
     "threadpoolctl", "tomli_w", "torch", "torch.nn.attention", "torchcrf", "typer",
 ]  # fmt: skip

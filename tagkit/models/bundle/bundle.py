@@ -9,7 +9,6 @@
 A folder is written under a temporary name next to its final place, and then renamed.
 """
 
-import hashlib
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,10 +31,9 @@ from tagkit.models.base.calibration import (
 )
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.language_parts import check_contextual
-from tagkit.models.bundle.tensor_file import write_tensors
+from tagkit.models.bundle.tensor_file import file_digest, write_tensors
 from tagkit.models.bundle.weights import (
     build_without_weights,
-    check_header,
     read_weights,
     require_finite,
     set_weights,
@@ -50,7 +48,6 @@ from tagkit.models.folder.parts import (
     read_whole,
     require_digest,
 )
-from tagkit.models.folder.weights_header import read_header
 from tagkit.models.tagging.feature_crf import check_feature_crf
 from tagkit.models.task_table import task_of
 from tagkit.storage import METADATA, WEIGHTS, digest_of_bytes, whole_folder
@@ -151,17 +148,15 @@ def _load(path: Path) -> Bundle:
 
 
 def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict[str, Tensor]:
-    with open_part(path) as (file, size):
+    with open_part(path):
         try:
-            header = read_header(file, size, path)
-            check_header(header, wanted, path)
+            weights = read_weights(path, wanted)
         except BundleError:
             # A wrong digest explains a bad header, and is the more helpful message.
-            file.seek(0)
-            require_digest(path, hashlib.file_digest(file, "sha256").hexdigest(), digest)
+            require_digest(path, file_digest(path), digest)
             raise
-        weights, found = read_weights(file, header, wanted, path)
-    require_digest(path, found, digest)
+        # Afterwards: a file that replaces this one meanwhile has another digest than its metadata.
+        require_digest(path, file_digest(path), digest)
     # Last: NaN in a file whose digest is right was saved so, by a training that diverged.
     require_finite(weights, path)
     return weights

@@ -1,14 +1,11 @@
 """The weights of a model folder: the header is compared with the model before any data is read.
 
-The header must agree with the model's own shapes and with the
-file's size before memory is allocated, so that a false size costs no memory. Each tensor is read
-directly into its own memory: loading needs the memory of the weights once.
+The header must agree with the model's own shapes and with the file's size before memory is
+allocated, so that a false size costs no memory. Loading needs the memory of the weights once.
 """
 
-import hashlib
 import math
 from collections.abc import Mapping
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +19,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.language_parts import build_contextual
 from tagkit.models.bundle.language_reader import PREFIX
-from tagkit.models.bundle.tensor_file import DTYPES, read_data
-from tagkit.models.folder.weights_header import Header, are_counts
+from tagkit.models.bundle.tensor_file import kind_of, kinds_in, open_tensors
 from tagkit.models.task_table import task_of
 from tagkit.wording import quoted
 
@@ -71,65 +67,44 @@ def set_weights(
     model.set_constants(config, vocabulary)
 
 
-def check_header(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
-    """Raise unless a header describes exactly the tensors of a model.
+def read_weights(path: Path, wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a model from its file.
 
     Args:
-        header: of the file.
+        path: of the file.
         wanted: name -> tensor of the right shape and type; it may be on the meta device.
-        path: of the file, for messages.
 
     Raises:
-        BundleError: names, types, shapes or offsets differ.
+        BundleError: names, types, shapes or sizes differ, or memory runs out.
     """
+    try:
+        with open_tensors(path) as file:
+            _check_kinds(kinds_in(file), wanted, path)
+            return {name: file.get_tensor(name) for name in wanted}
+    except ValueError as error:
+        raise BundleError(f"{path.parent}/{error}") from None
+    except (MemoryError, RuntimeError):  # torch raises RuntimeError when it cannot allocate
+        size = sum(tensor.nbytes for tensor in wanted.values())
+        raise BundleError(
+            f"{path}: expected {size / 1e9:,.1f} GB of free memory for the weights, found less"
+        ) from None
+
+
+def _check_kinds(
+    found: Mapping[str, tuple[str, tuple[int, ...]]], wanted: Mapping[str, Tensor], path: Path
+) -> None:
+    """Raise unless a file has exactly the tensors of a model."""
     # Sorted, so that of several differences the same one is always reported.
-    for name in sorted(wanted.keys() ^ header.tensors.keys()):
+    for name in sorted(wanted.keys() ^ found.keys()):
         problem = "lacks" if name in wanted else "has an unknown"
         raise BundleError(
             f"{path}: {problem} tensor {_shown(name)}; it does not fit the configuration"
         )
     for name, tensor in wanted.items():
-        _check_tensor(header.tensors[name], tensor, f"{path}: tensor {name}")
-    # The tensors must fill the data without gap or overlap, as the format demands; otherwise bytes
-    # could be read twice, or hidden between tensors.
-    end = 0
-    for name in header.by_offset():
-        begin, after = header.tensors[name]["data_offsets"]
-        if begin != end:
-            raise BundleError(
-                f"{path}: tensor {name}: expected to begin at byte {end:,} of the data, found "
-                f"{begin:,}"
-            )
-        end = after
-    expected = len(header.raw) + end
-    if header.size != expected:
-        raise BundleError(f"{path}: expected {expected:,} bytes, found {header.size:,}")
-
-
-def read_weights(
-    file: BufferedReader, header: Header, wanted: Mapping[str, Tensor], path: Path
-) -> tuple[dict[str, Tensor], str]:
-    """The tensors after a checked header, and the SHA-256 of the whole file.
-
-    Raises:
-        BundleError: the file ends early, or memory runs out.
-    """
-    # Hashed while it is read, so that a large file is read once.
-    digest = hashlib.sha256(header.raw)
-    weights: dict[str, Tensor] = {}
-    try:
-        for name in header.by_offset():
-            # Shape and dtype of the model, not of the file: what the header says is checked only.
-            fresh = torch.empty(wanted[name].shape, dtype=wanted[name].dtype, device="cpu")
-            weights[name] = read_data(file, path, fresh, digest.update)
-    except ValueError:
-        raise BundleError(f"{path}: cut short while it was read") from None
-    except (MemoryError, RuntimeError):  # torch raises RuntimeError when it cannot allocate
-        raise BundleError(
-            f"{path}: expected {header.size / 1e9:,.1f} GB of free memory for the weights, found "
-            "less"
-        ) from None
-    return weights, digest.hexdigest()
+        names = ("numbers of type", "shape")
+        for what, ours, theirs in zip(names, kind_of(tensor), found[name], strict=True):
+            if ours != theirs:
+                raise BundleError(f"{path}: tensor {name}: expected {what} {ours}, found {theirs}")
 
 
 def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
@@ -149,25 +124,6 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
                 )
 
 
-def _check_tensor(found: Any, tensor: Tensor, where: str) -> None:
-    """Raise unless a header's entry has the type, shape and size of the model's tensor."""
-    if not isinstance(found, dict):
-        raise BundleError(f"{where}: expected an object in the header, found {_shown(found)}")
-    dtype, shape = found.get("dtype"), found.get("shape")
-    if dtype != DTYPES[tensor.dtype]:
-        raise BundleError(
-            f"{where}: expected numbers of type {DTYPES[tensor.dtype]}, found {_shown(dtype)}"
-        )
-    if not are_counts(shape) or tuple(shape) != tuple(tensor.shape):
-        text = _shown(tuple(shape) if are_counts(shape) else shape)
-        raise BundleError(f"{where}: expected shape {tuple(tensor.shape)}, found {text}")
-    offsets = found.get("data_offsets")
-    size = tensor.numel() * tensor.element_size()
-    if not are_counts(offsets) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
-        raise BundleError(f"{where}: expected {size:,} bytes of data, found {_shown(offsets)}")
-
-
-def _shown(value: Any) -> str:
-    """A value of a header, for a message: of limited length, without control characters."""
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 80 and text.isprintable() else quoted(text)
+def _shown(name: str) -> str:
+    """The name of a tensor, for a message: of limited length, without control characters."""
+    return name if len(name) <= 80 and name.isprintable() else quoted(name)

@@ -32,7 +32,6 @@ from tagkit.errors import CheckpointError, DataError
 from tagkit.models.bundle.tensor_file import (
     are_equal,
     link_or_copy,
-    link_or_write,
     read_into,
     read_tensors,
     write_tensors,
@@ -109,7 +108,6 @@ def save_checkpoint(
         "state": dict(checkpoint.state),
         "same": same,
     }
-    earlier = [place / _BEST_WEIGHTS for place in _places(folder)]
     try:
         with whole_folder(folder / checkpoint_name(checkpoint.step)) as place:
             digests = {"tensors": write_tensors(place / _TENSORS, rest), "body": _digest(body)}
@@ -117,7 +115,7 @@ def save_checkpoint(
                 digests["best"] = _files_of(_record(checkpoint.best))[_BEST_WEIGHTS]
                 link_or_copy(place / _BEST_WEIGHTS, checkpoint.best / _BEST_WEIGHTS)
             elif best:
-                digests["best"] = link_or_write(place / _BEST_WEIGHTS, best, earlier)
+                digests["best"] = write_tensors(place / _BEST_WEIGHTS, best)
             record = {
                 "format_version": FORMAT_VERSION,
                 "tagkit": __version__,
@@ -275,8 +273,6 @@ def _files_of(record: Mapping[str, Any]) -> dict[str, str]:
 def _read_verified(path: Path, digest: str) -> dict[str, Tensor]:
     """The tensors of a file whose digest is right."""
     try:
-        # Hashed while it is read, so that what is checked is what is used, even if the file changes
-        # meanwhile.
         tensors, found = read_tensors(path)
     except ValueError:
         found = None

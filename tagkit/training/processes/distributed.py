@@ -1,9 +1,8 @@
-"""The processes that train one model together: usually one alone, more with `accelerate launch`.
+"""The processes that train one model together: usually one alone, more with `torchrun`.
 
-Accelerate finds the other processes and connects them; it also writes for TensorBoard. A process
-alone without a tracker does not import it. Each holds the whole model, reads its share
-of every batch, and adds its gradients to those of the others (data parallelism: Goodfellow, Bengio
-and Courville, section 12.1.3).
+torch.distributed connects those that a launcher has started. Each holds the whole model, reads its
+share of every batch, and adds its gradients to those of the others (data parallelism: Goodfellow,
+Bengio and Courville, section 12.1.3). The first one also writes for TensorBoard.
 """
 
 import atexit
@@ -12,19 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, distributed
 
 from tagkit.errors import ConfigError
 from tagkit.storage import cannot_write
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
-
-# One of them is set where torchrun, accelerate or MPI has started the processes.
-_PROCESS_COUNTS = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+from tagkit.training.processes.launcher import is_alone
 
 
 def processes_of(
@@ -40,44 +34,31 @@ def processes_of(
     Raises:
         ConfigError: the tracker is not installed.
     """
-    # Without this check Accelerate would train without a tracker, and say so at debug level only.
     if tracker != "none" and not has_tensorboard():
         raise ConfigError(
             f"train.tracker = {tracker!r}",
             ["it is not installed; pip install 'tagkit[tensorboard]'"],
         )
-    if tracker == "none" and not any(name in os.environ for name in _PROCESS_COUNTS):
-        return Processes(None)
-    from accelerate import Accelerator
-    from accelerate.state import is_initialized
-
-    # Accelerate keeps device and precision for the whole program, which may train again with other
-    # ones. So only the first run names a device, which decides how processes are connected (and is
-    # of no use to a process without others); precision is left to torch: see `precision`.
-    cpu = device.type == "cpu" and not is_initialized()
-    accelerator = Accelerator(
-        device_placement=False,  # model and batches are moved by us
-        cpu=cpu,
-        mixed_precision="no",
-        log_with=None if tracker == "none" else tracker,
-        project_dir=folder,
-    )
-    # Not at the end of a run: the program may train again.
-    atexit.unregister(_disconnect)
-    atexit.register(_disconnect)
-    return Processes(accelerator)
+    if not is_alone():
+        if device.type == "cuda" and device.index is None:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        # Once in a program, which may train again: with its default, for CPUs and for GPUs.
+        if not distributed.is_initialized():
+            distributed.init_process_group()
+            atexit.register(_disconnect)
+    return Processes(device, None if tracker == "none" else folder)
 
 
 def _disconnect() -> None:
     # Without this a process that ends a moment after another one is now and then aborted by what
     # connects them, whatever its exit status was to be.
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def has_tensorboard() -> bool:
-    """Whether the writer of TensorBoard's files is installed, in either of its packages."""
-    return any(find_spec(name) for name in ("tensorboard", "tensorboardX"))
+    """Whether the writer of TensorBoard's files is installed."""
+    return find_spec("tensorboard") is not None
 
 
 class Processes:
@@ -87,11 +68,14 @@ class Processes:
     the others wait for it forever. So what depends on a clock or a signal is decided together.
     """
 
-    def __init__(self, accelerator: "Accelerator | None") -> None:
-        """`accelerator` of this process; None for a process alone without a tracker."""
-        self.accelerator: Any = accelerator
-        self.count: int = accelerator.num_processes if accelerator else 1
-        self.rank: int = accelerator.process_index if accelerator else 0
+    def __init__(self, device: torch.device, tracked: Path | None = None) -> None:
+        """`device` of this process, and the folder under which the first one writes curves."""
+        connected = not is_alone()
+        self.count: int = distributed.get_world_size() if connected else 1
+        self.rank: int = distributed.get_rank() if connected else 0
+        self._device = device
+        self._tracked = tracked if self.is_first else None
+        self._writer: Any = None  # torch's SummaryWriter
 
     @property
     def is_first(self) -> bool:
@@ -113,11 +97,10 @@ class Processes:
         """
         if self.count == 1:
             return
-        device = self.accelerator.device
         for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
             alike = [tensor for tensor in tensors if tensor.dtype == dtype]
             # One long message: for tens of small ones the network's latency would add up.
-            flat = self._sum(torch.cat([tensor.reshape(-1).to(device) for tensor in alike]))
+            flat = self._sum(torch.cat([tensor.reshape(-1).to(self._device) for tensor in alike]))
             parts = torch.split(flat, [tensor.numel() for tensor in alike])
             for tensor, part in zip(alike, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
@@ -126,13 +109,15 @@ class Processes:
         """(processes, ...) the processes' tensors, by rank."""
         if self.count == 1:
             return tensor.unsqueeze(0)
-        gathered: Tensor = self.accelerator.gather(tensor.unsqueeze(0).to(self.accelerator.device))
-        return gathered.cpu()
+        own = tensor.to(self._device).contiguous()
+        gathered = [torch.empty_like(own) for _ in range(self.count)]
+        distributed.all_gather(gathered, own)
+        return torch.stack(gathered).cpu()
 
     def barrier(self) -> None:
         """Wait until all processes have called this."""
         if self.count > 1:
-            self.accelerator.wait_for_everyone()
+            distributed.barrier()
 
     @contextmanager
     def tracking(self, name: str) -> Iterator[None]:
@@ -141,19 +126,19 @@ class Processes:
         Raises:
             CheckpointError: it cannot write.
         """
-        if self.accelerator is None:
+        if self._tracked is None:
             yield
             return
+        from torch.utils.tensorboard import SummaryWriter
+
         # Around the tracker's own calls alone: other errors of the run are not its errors.
-        with self._tracker_errors(name):
-            self.accelerator.init_trackers(name)
+        with self._tracker_errors():
+            self._writer = SummaryWriter(self._tracked / name)
         try:
             yield
         finally:
-            with self._tracker_errors(name):
-                # Not Accelerate's end_training: it would disconnect the processes as well.
-                for tracker in self.accelerator.trackers:
-                    tracker.finish()
+            with self._tracker_errors():
+                self._writer.close()
 
     def log(self, values: Mapping[str, float], step: int) -> None:
         """Send values to the tracker, if there is one.
@@ -161,17 +146,19 @@ class Processes:
         Raises:
             CheckpointError: it cannot write.
         """
-        if self.accelerator is not None:
-            with self._tracker_errors("tracker"):
-                self.accelerator.log(dict(values), step=step)
+        if self._writer is not None:
+            with self._tracker_errors():
+                for name, value in values.items():
+                    self._writer.add_scalar(name, value, step)
+                self._writer.flush()
 
     @contextmanager
-    def _tracker_errors(self, name: str) -> Iterator[None]:
+    def _tracker_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise cannot_write(Path(self.accelerator.project_dir or name), error) from None
+            raise cannot_write(self._tracked or Path(), error) from None
 
     def _sum(self, tensor: Tensor) -> Tensor:
-        summed: Tensor = self.accelerator.reduce(tensor.to(self.accelerator.device), "sum")
-        return summed
+        distributed.all_reduce(tensor)
+        return tensor

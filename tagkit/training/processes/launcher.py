@@ -1,4 +1,4 @@
-"""What a launcher of several processes says: torchrun and accelerate set RANK and WORLD_SIZE.
+"""What a launcher of several processes says: torchrun and others set RANK and WORLD_SIZE.
 
 Commands ask before they import torch, so this module imports nothing.
 """

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from seqeval.metrics import classification_report
 
 from tagkit.errors import DataError
 from tagkit.evaluation.reports import tag_report
 from tagkit.evaluation.reports.class_report import JointReport, make_class_report
+from tagkit.evaluation.reports.report_text import report_lines
 from tagkit.evaluation.reports.tag_report import make_tag_report, name_of_bare
 from tagkit.evaluation.reports.verify import seqeval_table, verify_report
 from tagkit.evaluation.scores import spans
@@ -162,3 +164,12 @@ def test_a_real_corpus_with_many_errors_is_verified(corpora: Path) -> None:
     found = verify_report(make_tag_report(gold, predicted, "iob1"), "gold")
     assert found.disagreements == ()
     assert json.dumps(make_tag_report(gold, predicted, "iob1").to_dict())
+
+
+def test_a_report_has_the_rows_and_columns_of_seqeval() -> None:
+    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O"]]
+    predicted = [["B-PER", "I-PER", "O", "O"], ["B-ORG", "O"]]
+    ours = report_lines(make_tag_report(gold, predicted, "iob2"))
+    theirs = classification_report(gold, predicted, digits=4, zero_division=0)
+    rows = [line.split() for line in theirs.replace("f1-score", "f1").splitlines() if line]
+    assert [line.split() for line in ours if line][: len(rows)] == rows

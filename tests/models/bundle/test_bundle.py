@@ -223,10 +223,7 @@ def more_affixes(model: Path) -> None:
         (wrong_shape, "tensor head.linear.weight: expected shape (7, 32), found (3, 32)"),
         (missing_tensor, "lacks tensor head.linear.bias; it does not fit the configuration"),
         (extra_tensor, "has an unknown tensor evil; it does not fit the configuration"),
-        (
-            not_safetensors,
-            "model.safetensors: not a safetensors file: expected a header, found none",
-        ),
+        (not_safetensors, "model.safetensors: not a valid safetensors file: "),
         (unknown_option, "unknown option encoder.hiden; did you mean encoder.hidden?"),
         (without_dimension_of_affixes, "config.toml: embeddings.affix_dim = 0: expected a number "),
         (without_affixes, "model.safetensors: has an unknown tensor embed.affixes.table.weight; "),

@@ -1,20 +1,19 @@
-"""Files of tensors: their bytes are those of safetensors, and no tensor is copied on the way."""
+"""Files of tensors: their bytes are those of safetensors, and none is copied to be written."""
 
 import hashlib
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 
 from tagkit.models.bundle.tensor_file import (
     DTYPES,
+    are_equal,
     link_or_copy,
-    link_or_write,
     read_into,
     read_tensors,
     write_tensors,
@@ -61,29 +60,18 @@ def test_reading_what_was_written_gives_it_back(
         assert torch.equal(found[name], tensor)
 
 
-def test_writing_and_reading_make_no_copy_of_the_tensors(tmp_path: Path) -> None:
+def test_writing_makes_no_copy_of_the_tensors(tmp_path: Path) -> None:
     size = 8 * 2**20
     tensors = {name: torch.ones(size // 4) for name in "ab"}
     tracemalloc.start()  # memory of Python; that of tensors is not counted
     try:
         write_tensors(tmp_path / "a", tensors)
-        read_tensors(tmp_path / "a")
-        link_or_write(tmp_path / "b", tensors, [tmp_path / "a"])
         assert tracemalloc.get_traced_memory()[1] < 3 * 2**20
         tracemalloc.reset_peak()
         save(tensors)
         assert tracemalloc.get_traced_memory()[1] >= 2 * size  # so it would be seen
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize("more", [False, True])
-def test_a_file_that_holds_the_same_gets_a_second_name(tmp_path: Path, more: bool) -> None:
-    tensors = some()
-    held = {**tensors, "more": torch.ones(2)} if more else tensors
-    digest = write_tensors(tmp_path / "a", held)
-    assert link_or_write(tmp_path / "b", tensors, [tmp_path / "none", tmp_path / "a"]) == digest
-    assert (tmp_path / "b").samefile(tmp_path / "a")
 
 
 def _of_another_name(tensors: dict[str, torch.Tensor]) -> None:
@@ -94,22 +82,12 @@ def _of_another_shape(tensors: dict[str, torch.Tensor]) -> None:
     tensors["a weight"] = tensors["a weight"].T
 
 
-def _of_another_sign_of_zero(tensors: dict[str, torch.Tensor]) -> None:
-    tensors["not finite, or -0"][1] = 0.0
-
-
-@pytest.mark.parametrize("change", [_of_another_name, _of_another_shape, _of_another_sign_of_zero])
-def test_a_file_that_holds_others_does_not(
-    tmp_path: Path, change: Callable[[dict[str, torch.Tensor]], None]
-) -> None:
-    held = some()
-    change(held)
-    write_tensors(tmp_path / "a", held)
-    (tmp_path / "broken").write_bytes(b"no tensors")
-    link_or_write(tmp_path / "b", some(), [tmp_path / "a", tmp_path / "broken"])
-    assert not (tmp_path / "b").samefile(tmp_path / "a")
-    assert (tmp_path / "b").stat().st_nlink == 1
-    assert torch.equal(load_file(tmp_path / "b")["a weight"], some()["a weight"])
+def test_tensors_are_equal_where_their_bytes_are() -> None:
+    for tensor in some().values():
+        assert are_equal(tensor, tensor.clone())
+    zero, large = torch.zeros(1), torch.zeros(100_000)
+    assert not are_equal(zero, -zero)
+    assert not are_equal(large, large.index_fill(0, torch.tensor(99_999), 1.0))
 
 
 def _header(text: str) -> bytes:
@@ -117,31 +95,36 @@ def _header(text: str) -> bytes:
 
 
 DAMAGED = [
-    (b"", "a has no header"),
-    (b"\xff" * 100, "a has no header"),
-    (_header("[]"), "a has no header"),
-    (_header('{"x":1}'), "a has an entry that is no tensor"),
-    (_header('{"x":{"dtype":"F7","shape":[],"data_offsets":[0,4]}}') + bytes(4),
-     "a has an entry that is no tensor"),
-    (_header('{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}') + bytes(4),
-     "a has a tensor of another size than its shape"),
-    (_header('{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}') + bytes(8),
-     "a has a gap between its tensors"),
-    (_header('{"x":{"dtype":"F32","shape":[1099511627776],"data_offsets":[0,4398046511104]}}'),
-     "a has another size than its header says"),
-]  # fmt: skip
+    b"",
+    b"\xff" * 100,
+    _header("[]"),
+    _header("[" * 100_000),
+    _header("{"),
+    _header('{"x":1}'),
+    _header('{"x":{"dtype":["F32"],"shape":[1],"data_offsets":[0,4]}}') + bytes(4),
+    _header('{"x":{"dtype":"F32","shape":[true],"data_offsets":[0,4]}}') + bytes(4),
+    _header('{"x":{"dtype":"F7","shape":[],"data_offsets":[0,4]}}') + bytes(4),
+    _header('{"x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}') + bytes(1),
+    _header('{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}') + bytes(4),
+    _header('{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}') + bytes(8),
+    _header('{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}') + bytes(8),
+    _header('{"x":{"dtype":"F32","shape":[1099511627776],"data_offsets":[0,4398046511104]}}'),
+    _header('{"x":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,4]}}'),
+    _header('{"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}}'),
+]
 
 
-@pytest.mark.parametrize(("content", "problem"), DAMAGED)
-def test_a_damaged_file_is_refused_before_memory_is_taken(
-    tmp_path: Path, content: bytes, problem: str
-) -> None:
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_damaged_file_is_refused_before_memory_is_taken(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{problem}$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^a(: not a valid safetensors file: .{,200}| has numbers of an unknown type)$",
+    ):
         read_tensors(tmp_path / "a")
 
 
-def test_tensors_are_filled_from_a_file_in_their_own_memory(tmp_path: Path) -> None:
+def test_tensors_are_filled_from_a_file(tmp_path: Path) -> None:
     digest = write_tensors(tmp_path / "a", some())
     tensors = {name: torch.zeros_like(tensor) for name, tensor in some().items()}
     assert not tensors["transposed"].is_contiguous()

@@ -1,4 +1,4 @@
-"""What torchrun and accelerate say of a process, read before torch is imported."""
+"""What torchrun says of a process, read before torch is imported."""
 
 import subprocess
 import sys
