@@ -46,7 +46,7 @@ from tagkit.training.folder.run_identity import (
 )
 from tagkit.training.setup.setup import chosen_criterion
 from tagkit.training.several.curve_sizes import Size, counts_of
-from tagkit.training.several.several_folder import open_folder, require_one_process
+from tagkit.training.several.several_folder import open_folder, refuse_options, require_one_process
 from tagkit.training.trainer import train
 from tagkit.wording import ANOTHER_OR_FORCE, Message, Setting, plural_of
 
@@ -187,14 +187,15 @@ def _refuse_unfit(config: Config) -> None:
             ],
         )
     require_one_process("learning curve")
-    if config.train.max_minutes:
-        problem = "would end the larger trainings early, and bend the curve; leave it out"
-        raise ConfigError("train.max_minutes", [problem])
-    if config.data.train_sentences:
-        problem = Message(
-            "is what a learning curve varies; leave it out, and name ", Setting("sizes")
-        )
-        raise ConfigError("data.train_sentences", [problem])
+    varied = "is what a learning curve varies; leave it out, and name "
+    refuse_options(
+        config,
+        {
+            "train.max_minutes": "would end the larger trainings early, and bend the curve; leave "
+            "it out",
+            "data.train_sentences": Message(varied, Setting("sizes")),
+        },
+    )
     refuse_without_effect(config, "learning curve")
     require_files(config, "the trainings of a learning curve")
 

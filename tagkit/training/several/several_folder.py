@@ -1,6 +1,8 @@
 """The folder of a command that trains several models, of which a search and a curve are one."""
 
-from tagkit.config import Config
+from collections.abc import Mapping
+
+from tagkit.config import Config, option_values
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.folder.start_checks import check_beforehand
@@ -16,6 +18,22 @@ def require_one_process(what: str) -> None:
     """
     if not is_alone():
         raise ConfigError(what, ["is one process; start it without a launcher"])
+
+
+def refuse_options(config: Config, problems: Mapping[str, str]) -> None:
+    """Refuse options that have no meaning where several models are trained.
+
+    Args:
+        config: of the models.
+        problems: what to say where an option is set, by its dotted name.
+
+    Raises:
+        ConfigError: one is set.
+    """
+    values = option_values(config)
+    for name, problem in problems.items():
+        if values[name]:
+            raise ConfigError(name, [problem])
 
 
 def open_folder(

@@ -23,7 +23,7 @@ from tagkit.errors import ConfigError, DataError
 from tagkit.inference.predict.value_checks import check_count
 from tagkit.training.folder.run_identity import output_folder, refuse_unreadable
 from tagkit.training.folder.trials import Tuned, TuneListener
-from tagkit.training.several.several_folder import require_one_process
+from tagkit.training.several.several_folder import refuse_options, require_one_process
 
 
 def tune(
@@ -88,8 +88,7 @@ def _refuse_unfit(config: Config, spaces: Mapping[str, Space], *, force: bool) -
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(config, "configuration", searched)
     require_one_process("tagkit tune")
-    if config.train.seeds:
-        raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
+    refuse_options(config, {"train.seeds": "a trial trains one model; leave them out of a search"})
     output_folder(config)
     for name, values in searched.items():
         for value in values:
