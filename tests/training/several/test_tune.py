@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,6 +69,36 @@ class Recorder(TuneListener):
 
     def on_measure(self, name: str) -> None:
         self.measures.append(name)
+
+
+def scored(
+    monkeypatch: pytest.MonkeyPatch, score: Callable[[Config], float | None]
+) -> list[Config]:
+    """Trainings take no time, and those without a score are stopped early; the options of all."""
+    from optuna import TrialPruned
+
+    trained: list[Config] = []
+
+    def run(config: Config, listener: Any, **_: object) -> SimpleNamespace:
+        trained.append(config)
+        if (found := score(config)) is None:
+            listener.trial.report(0.99, 1)
+            raise TrialPruned
+        (Path(config.output.dir) / "best").mkdir(parents=True)
+        for name in MODEL_FILES:
+            (Path(config.output.dir) / "best" / name).write_text(str(len(trained)))
+        return SimpleNamespace(best=SimpleNamespace(score=found))
+
+    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    return trained
+
+
+def study_of(folder: Path) -> Any:
+    """Optuna's record of the search in a folder."""
+    import optuna
+
+    storage = f"sqlite:///{folder / 'search' / 'study.db'}"
+    return optuna.create_study(storage=storage, study_name="tagkit", load_if_exists=True)
 
 
 @pytest.fixture(scope="module")
@@ -148,29 +179,15 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
 def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from optuna import TrialPruned
-
     # One that was stopped early is never the best, whatever its last score.
-    scores: list[float | None] = [0.4, None, 0.6, 0.6, 0.5, 0.6]
-    hidden: list[int] = []
-
-    def run(config: Config, listener: Any, **_: object) -> SimpleNamespace:
-        hidden.append(config.encoder.hidden)
-        score = scores[len(hidden) - 1]
-        if score is None:
-            listener.trial.report(0.99, 1)
-            raise TrialPruned
-        (Path(config.output.dir) / "best").mkdir(parents=True)
-        for name in MODEL_FILES:
-            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
-        return SimpleNamespace(best=SimpleNamespace(score=score))
-
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    scores = iter([0.4, None, 0.6, 0.6, 0.5, 0.6])
+    trained = scored(monkeypatch, lambda _: next(scores))
     spaces = parse_spaces(["encoder.hidden=4..1000"])
     recorder = Recorder()
     tuned = tune(settings(tmp_path), spaces, trials=3, listener=recorder)
     assert tuned.best.number == 3
     tuned = tune(settings(tmp_path), spaces, trials=6, listener=recorder)  # resumed
+    hidden = [config.encoder.hidden for config in trained]
     assert len(set(hidden)) == 6
     assert [trial.dev for trial in tuned.trials] == [0.4, 0.99, 0.6, 0.6, 0.5, 0.6]
     assert [trial.state for trial in tuned.trials] == ["done", "given up", *["done"] * 4]
@@ -185,25 +202,19 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried: list[tuple[int, bool, str]] = []
+    trained = scored(monkeypatch, lambda config: config.encoder.hidden / 100)
 
-    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
-        encoder = config.encoder
-        tried.append((encoder.hidden, encoder.bidirectional, encoder.merge))
-        (Path(config.output.dir) / "best").mkdir(parents=True)
-        for name in MODEL_FILES:
-            (Path(config.output.dir) / "best" / name).write_text(str(len(tried)))
-        return SimpleNamespace(best=SimpleNamespace(score=encoder.hidden / 100))
+    def tried() -> list[tuple[int, bool]]:
+        return [(config.encoder.hidden, config.encoder.bidirectional) for config in trained]
 
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
     spaces = parse_spaces(["encoder.hidden=4..9", "encoder.bidirectional=true,false"])
     recorder = Recorder()
     tuned = tune(settings(tmp_path), spaces, trials=11, listener=recorder)
-    assert len(set(tried)) == len(tried) == 11
+    assert len(set(tried())) == len(tried()) == 11
     assert not any("search ends" in note for note in recorder.notes)
     # Resumed: one is left, which it finds, and then nothing.
     tuned = tune(settings(tmp_path), spaces, trials=30, listener=recorder)
-    assert len(set(tried)) == len(tried) == 12
+    assert len(set(tried())) == len(tried()) == 12
     assert recorder.notes[-1] == (
         "the search ends after 12 trials: 100 draws in a row had values that were tried before"
     )
@@ -216,13 +227,10 @@ def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
 def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried: list[Config] = []
-
-    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
-        tried.append(config)
+    def failing(_: Config) -> float:
         raise TrainingError("the loss is not finite")
 
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    tried = scored(monkeypatch, failing)
     spaces = parse_spaces(["train.optimizer=adam,sgd", "train.momentum=0.5,0.7"])
     with pytest.raises(TrainingError, match="no trial was completed"):
         tune(settings(tmp_path), spaces, trials=9)
@@ -246,28 +254,18 @@ def test_a_time_limit_that_is_over_before_the_first_trial_is_said(tmp_path: Path
 def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import optuna
-
     losses = [0.9, 0.4, 0.4, 0.7, 0.0, 0.3]
-    left, hidden = iter(losses), []
-
-    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
-        hidden.append(config.encoder.hidden)
-        (Path(config.output.dir) / "best").mkdir(parents=True)
-        for name in MODEL_FILES:
-            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
-        return SimpleNamespace(best=SimpleNamespace(score=next(left)))
-
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    left = iter(losses)
+    trained = scored(monkeypatch, lambda _: next(left))
     spaces, recorder = parse_spaces(["encoder.hidden=4..1000"]), Recorder()
     tuned = tune(settings(tmp_path, "train.metric=loss"), spaces, trials=6, listener=recorder)
     assert [trial.dev for trial in tuned.trials] == losses
     assert [is_best for _, is_best in recorder.trials] == [True, True, False, False, True, False]
-    assert (tuned.best.number, tuned.config.encoder.hidden) == (5, hidden[4])
+    assert (tuned.best.number, tuned.config.encoder.hidden) == (5, trained[4].encoder.hidden)
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "5"
-    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
-    study = optuna.load_study(study_name="tagkit", storage=storage)
-    assert study.direction.name == "MINIMIZE"  # which the sampler and the pruner follow
+    assert (
+        study_of(tmp_path).direction.name == "MINIMIZE"
+    )  # as sampler and pruner do
     with pytest.raises(CheckpointError, match=r'there had train\.metric = "loss", not "'):
         tune(settings(tmp_path), spaces, trials=7)
 
@@ -287,12 +285,9 @@ def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
 def test_a_search_of_before_goes_on_with_the_defaults_that_it_had(
     searched: tuple[Path, Tuned, Recorder], tmp_path: Path
 ) -> None:
-    import optuna
-
     source, tuned, _ = searched
     shutil.copytree(source / "search", tmp_path / "search")
-    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
-    study = optuna.load_study(study_name="tagkit", storage=storage)
+    study = study_of(tmp_path)
     record = study.user_attrs["search"]
     assert record["encoder.word_dropout"] == "auto"
     study.set_user_attr("search", {**record, "encoder.word_dropout": 0.05})
@@ -305,13 +300,9 @@ def test_a_search_of_before_goes_on_with_the_defaults_that_it_had(
 
 
 def test_a_search_of_an_earlier_version_is_refused_with_its_name(tmp_path: Path) -> None:
-    import optuna
-
     (tmp_path / "search").mkdir()
     Manifest(tmp_path / "search").claim(["study.db"])
-    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
-    study = optuna.create_study(storage=storage, study_name="tagkit")
-    study.set_user_attr("search", {"config": "", "corpora": [None], "spaces": {}})
+    study_of(tmp_path).set_user_attr("search", {"config": "", "corpora": [None], "spaces": {}})
     with pytest.raises(CheckpointError, match=r"search: holds a search of tagkit 0\.2 or earlier"):
         tune(settings(tmp_path), SPACES, trials=1)
 
