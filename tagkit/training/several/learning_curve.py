@@ -17,14 +17,13 @@ from typing import Any
 from tagkit.config import Config, as_config, refuse_without_effect, with_options
 from tagkit.corpus.formats.folders.file_sets import digest_of_files
 from tagkit.corpus.source.pipes import require_files
-from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
+from tagkit.errors import ConfigError, DataError, Interrupted
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.evaluation.html_report.curve import curve_picture
 from tagkit.evaluation.reports.criterion import AUTO, LOSS
 from tagkit.models.base.device import choose_device
 from tagkit.models.task_table import task_of
 from tagkit.storage import CURVE, cannot_write, encoded, write_whole
-from tagkit.text.json_text import plain
 from tagkit.training.events.callbacks import Listener, Step, listener_of
 from tagkit.training.folder.curve_files import (
     PICTURE,
@@ -35,19 +34,19 @@ from tagkit.training.folder.curve_files import (
 )
 from tagkit.training.folder.run_files import CHECKPOINTS
 from tagkit.training.folder.run_folder import RunFolder, discard_run
-from tagkit.training.folder.run_identity import (
-    differences,
-    identity,
-    output_folder,
-    refuse_unreadable,
-    with_former_defaults,
-)
+from tagkit.training.folder.run_identity import identity, output_folder, refuse_unreadable
 from tagkit.training.setup.setup import chosen_criterion
 from tagkit.training.several.curve_sizes import Size, counts_of
-from tagkit.training.several.several_folder import open_folder, refuse_options, require_one_process
+from tagkit.training.several.several_folder import (
+    open_folder,
+    refuse_options,
+    require_one_process,
+    same_as_before,
+)
 from tagkit.training.trainer import train
-from tagkit.wording import ANOTHER_OR_FORCE, Message, Setting
+from tagkit.wording import Message, Setting
 
+_WHAT = "learning curve"
 # Options that differ from one point to the next, or that no point depends on.
 _OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
 
@@ -112,11 +111,10 @@ def learning_curve(
     counts = counts_of(sizes, corpus.total, corpus.path, corpus.unit)
     run_folder, names = RunFolder(folder, writes=True), (CURVE, PICTURE)
     with run_folder.locked(listener.on_note):
-        is_resumed = open_folder(
-            run_folder, config, names, "learning curve", resume=resume, force=force
-        )
+        is_resumed = open_folder(run_folder, config, names, _WHAT, resume=resume, force=force)
         before = read_measured(folder) if is_resumed else None
-        config, run = _same_run(config, before, folder)
+        had = before.run if before else None
+        config, run = same_as_before(folder, _WHAT, config, had, _identity)
         if before and sizes is None:
             counts = before.sizes
         seeds = given.seeds or (before.seeds if before else (given.seed,))
@@ -178,7 +176,7 @@ def _refuse_unfit(config: Config) -> None:
                 "character of one dev text"
             ],
         )
-    require_one_process("learning curve")
+    require_one_process(_WHAT)
     varied = "is what a learning curve varies; leave it out, and name "
     refuse_options(
         config,
@@ -188,28 +186,16 @@ def _refuse_unfit(config: Config) -> None:
             "data.train_sentences": Message(varied, Setting("sizes")),
         },
     )
-    refuse_without_effect(config, "learning curve")
+    refuse_without_effect(config, _WHAT)
     require_files(config, "the trainings of a learning curve")
 
 
-def _same_run(
-    config: Config, before: MeasuredPoints | None, folder: Path
-) -> tuple[Config, dict[str, Any]]:
-    """Options of the trainings to come, and what all points have in common: options and corpora.
-
-    Raises:
-        CheckpointError: the curve of before, in `folder`, is of others.
-    """
-    if before:  # of a version with other defaults perhaps
-        config = with_former_defaults(config, before.run)
+def _identity(config: Config) -> dict[str, Any]:
+    """What all points have in common: options and corpora."""
     files = {"train": config.data.train_file, "dev": config.data.dev_file}
     digests = {name: digest_of_files(path) if path else None for name, path in files.items()}
     run = identity(config, digests, choose_device(config.train.device).type, 1)
-    run = {name: plain(value) for name, value in run.items() if name not in _OF_A_POINT}
-    if before and (changed := differences(before.run, run)):
-        problem = f"{folder}: the learning curve there had {'; '.join(changed)}; "
-        raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
-    return config, run
+    return {name: value for name, value in run.items() if name not in _OF_A_POINT}
 
 
 @dataclass(frozen=True, slots=True)

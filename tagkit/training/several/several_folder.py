@@ -1,13 +1,17 @@
-"""The folder of a command that trains several models, of which a search and a curve are one."""
+"""What commands that train several models share: their folder, and what they refuse."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 from tagkit.config import Config, option_values
 from tagkit.errors import CheckpointError, ConfigError
+from tagkit.text.json_text import plain
 from tagkit.training.folder.run_folder import RunFolder
+from tagkit.training.folder.run_identity import differences, with_former_defaults
 from tagkit.training.folder.start_checks import check_beforehand
 from tagkit.training.processes.launcher import is_alone
-from tagkit.wording import ANOTHER_FOLDER, FORCE, RESUME, Message
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message
 
 
 def require_one_process(what: str) -> None:
@@ -73,3 +77,31 @@ def open_folder(
     run_folder.clear()
     run_folder.claim(*names)
     return False
+
+
+def same_as_before(
+    folder: Path,
+    what: str,
+    config: Config,
+    before: Mapping[str, Any] | None,
+    identity_of: Callable[[Config], dict[str, Any]],
+) -> tuple[Config, dict[str, Any]]:
+    """The options of the trainings to come, and what they have in common with those before.
+
+    Args:
+        folder: of the command.
+        what: it holds, as in "learning curve".
+        config: as it is given.
+        before: what the trainings there have in common, by name; None for a new folder.
+        identity_of: the same of those to come.
+
+    Raises:
+        CheckpointError: they would have other options or corpora.
+    """
+    if before is not None:  # options left unset are as they were, of other defaults perhaps
+        config = with_former_defaults(config, before)
+    now: dict[str, Any] = plain(identity_of(config))
+    if before is not None and (changed := differences(before, now)):
+        problem = f"{folder}: the {what} there had {'; '.join(changed)}; "
+        raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
+    return config, now

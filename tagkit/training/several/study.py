@@ -46,10 +46,9 @@ from tagkit.evaluation.reports.criterion import LOSS, rank
 from tagkit.models.folder.parts import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
-from tagkit.text.json_text import plain
 from tagkit.training.events.callbacks import Epoch, Listener, listener_of
 from tagkit.training.folder.run_folder import RunFolder, discard_run
-from tagkit.training.folder.run_identity import differences, output_folder, with_former_defaults
+from tagkit.training.folder.run_identity import output_folder
 from tagkit.training.folder.trials import (
     BEST_CONFIG,
     STUDY,
@@ -62,7 +61,7 @@ from tagkit.training.folder.trials import (
 )
 from tagkit.training.loop.time_budget import TimeBudget
 from tagkit.training.setup.setup import Prepared
-from tagkit.training.several.several_folder import open_folder
+from tagkit.training.several.several_folder import open_folder, same_as_before
 from tagkit.training.trainer import train
 from tagkit.wording import ANOTHER_OR_FORCE, FORCE, Message, Setting, plural
 
@@ -94,15 +93,8 @@ def search(
 ) -> Tuned:
     """Search for good values of some options; a search in the output folder is resumed.
 
-    Args:
-        config: as `tagkit.training.several.tune.tune` has read it.
-        spaces: likewise, by dotted name.
-        corpora: digests of them, by name.
-        trials: as for `tune`; so are all others.
-        listener: called after each trial.
-        force: whether the search that is there is removed.
-        stop: set to end the search.
-        started_s: from which time counts.
+    The arguments are those of `tagkit.training.several.tune.tune`, as it has read them; `corpora`
+    has digests by name.
 
     Raises:
         TagkitError: a trial cannot begin, or the folder cannot be used.
@@ -126,7 +118,14 @@ def search(
                 # The median of fewer than 5 trials says little, and so do the first 2 epochs.
                 pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
             )
-            config = _same_search(study, config, corpora, spaces, run_folder)
+            before = study.user_attrs.get("search")
+            if before and _VALUES not in before:
+                old = "holds a search of tagkit 0.2 or earlier, which that version alone can resume"
+                raise CheckpointError(Message(f"{folder}: {old}; ", ANOTHER_OR_FORCE))
+            config, now = same_as_before(
+                folder, "search", config, before, lambda one: _identity(one, corpora, spaces)
+            )
+            study.set_user_attr("search", now)
             return _Search(study, config, spaces, run_folder, listener, budget, stop).run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
@@ -134,34 +133,14 @@ def search(
             raise CheckpointError(Message(problem, _AGAIN)) from None
 
 
-def _same_search(
-    study: optuna.Study,
-    config: Config,
-    corpora: Mapping[str, str | None],
-    spaces: Mapping[str, Space],
-    run_folder: RunFolder,
-) -> Config:
-    """Compare a search with the one in the folder; the options of its trials.
-
-    Raises:
-        CheckpointError: that had other options, corpora or values, or is of an earlier version.
-    """
-    before = study.user_attrs.get("search")
-    if before and _VALUES not in before:
-        problem = "holds a search of tagkit 0.2 or earlier, which that version alone can resume; "
-        raise CheckpointError(Message(f"{run_folder.path}: {problem}", ANOTHER_OR_FORCE))
-    if before:  # options left unset are as they were, of other defaults perhaps
-        config = with_former_defaults(config, before)
+def _identity(
+    config: Config, corpora: Mapping[str, str | None], spaces: Mapping[str, Space]
+) -> dict[str, Any]:
+    """What all trials have in common: options, corpora and what is tried."""
     values = option_values(config)
     fixed = {name: values[name] for name, o in options_of(Config).items() if not o.resume_search}
     to_try = " ".join(sorted(f"{name}={space}" for name, space in spaces.items()))
-    now = plain({**fixed, **corpora, _VALUES: to_try})
-    if before is None:
-        study.set_user_attr("search", now)
-    elif changed := differences(before, now):
-        problem = f"{run_folder.path}: the search there had {'; '.join(changed)}; "
-        raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
-    return config
+    return {**fixed, **corpora, _VALUES: to_try}
 
 
 @dataclass
