@@ -104,7 +104,7 @@ def _chart(curve: LearningCurve, width: int, height: int, margins: Margins) -> M
         Axis(low, high, scores, f"{curve.measure}, %"),
         width, height, margins,
     )  # fmt: skip
-    named = [(size, f"{size:,}") for size in _apart({*sizes, *ahead}, chart)]
+    named = [(size, f"{size:,}") for size in sorted(_apart({*sizes, *ahead}, chart))]
     chart = replace(chart, x=replace(chart.x, ticks=named))
 
     def law(begin: int, end: int) -> list[Place]:

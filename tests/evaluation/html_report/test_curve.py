@@ -98,4 +98,4 @@ def test_labels_of_sizes_do_not_touch() -> None:
         for element in drawn(fit("F1", points, "sentence")).iter(f"{SVG}text")
         if re.fullmatch(r"[\d,]{5,}", element.text or "")
     ]
-    assert [text for _, text in texts] == ["41,200", "20,600", "10,300"]
+    assert [text for _, text in texts] == ["10,300", "20,600", "41,200"]
