@@ -28,7 +28,7 @@ from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.limits import EPSILON
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple
-from tagkit.wording import cells, clipped, plural, shortened, shown_name, visible
+from tagkit.wording import cells, plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]
 FoldsBy = Literal["sentence", "entity"]
@@ -64,14 +64,9 @@ class Contradiction:
     predicted_probability: float
 
     @property
-    def start(self) -> int:
-        """Its first word."""
-        return min(each[0] for each in (*self.gold, *self.predicted))
-
-    @property
-    def end(self) -> int:
-        """The word after its last one."""
-        return max(each[1] for each in (*self.gold, *self.predicted))
+    def place(self) -> tuple[int, int]:
+        """Its first word, and the word after its last one."""
+        return place_of(self.gold, self.predicted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +138,20 @@ class Audit(Record):
         Raises:
             DataError: `epsilon` is no number from 0 to 1.
         """
-        is_number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-        if not is_number or not 0 <= epsilon <= 1:
-            found = clipped(repr(epsilon))
-            raise DataError(f"epsilon: expected a number from 0 to 1, found {found}")
+        if not 0 <= epsilon <= 1:
+            raise DataError(f"epsilon: expected a number from 0 to 1, found {epsilon}")
         return tuple(epsilon**count for count in self.contradicted)
 
     def to_dict(self) -> dict[str, Any]:
         """Each field by its name, as values that JSON has; the corpus itself is left out."""
         found = {name: plain(getattr(self, name)) for name in self.__slots__}
         return {name: value for name, value in found.items() if name != "sentences"}
+
+
+def place_of(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> tuple[int, int]:
+    """The first word of some labels, and the word after their last one."""
+    both = (*gold, *predicted)
+    return min(each[0] for each in both), max(each[1] for each in both)
 
 
 def differences(
@@ -189,7 +188,7 @@ def rank_doubts(
     found = []
     for (sentence, _), of_sentence in by_sentence.items():
         # Models may differ in where a span ends: what overlaps is one place.
-        for group in _groups(of_sentence, lambda each: (each.start, each.end)):
+        for group in _groups(of_sentence, lambda each: each.place):
             found.append(_doubt(group, sentences[sentence], lines[sentence], repeats))
     # Ties in the order of the corpus, so that the same audit gives the same list.
     return tuple(sorted(found, key=lambda each: (-each.score, each.sentence, each.what, each.gold)))
@@ -218,7 +217,7 @@ def _doubt(
         for of_model, labels in zip(models.values(), said, strict=True)
         if labels == predicted
     ]
-    start = min(each.start for each in group)
+    start = min(each.place for each in group)[0]
     return Doubt(
         what=group[0].what,
         line=lines[start] if lines else 0,
@@ -307,8 +306,7 @@ def _label_lines(doubt: Doubt, room: int) -> Iterator[str]:
         text = " ".join(map(visible, doubt.words))
         yield f"{_INDENT}{'text':<{_NAME}}{shortened(text, left)}"
         return
-    both = (*doubt.gold, *doubt.predicted)
-    start, end = min(each[0] for each in both), max(each[1] for each in both)
+    start, end = place_of(doubt.gold, doubt.predicted)
     # As many words around the place as both lines have room for, up to a few.
     shown = {}
     for around in range(6, -1, -1):

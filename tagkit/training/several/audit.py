@@ -24,6 +24,7 @@ from tagkit.evaluation.analysis.label_errors import (
     FoldsBy,
     What,
     differences,
+    place_of,
     rank_doubts,
 )
 from tagkit.evaluation.reports.report import Report
@@ -269,7 +270,7 @@ def _of_tags(
         ]
         for one, other in zip(sentences, predictions, strict=True)
     ]
-    places = [[_hull(gold, said) for gold, said in of_sentence] for of_sentence in found]
+    places = [[place_of(gold, said) for gold, said in of_sentence] for of_sentence in found]
     theirs = [replace(s, tags=p.tags) for s, p in zip(sentences, predictions, strict=True)]
     probs = [predictor.stretch_probabilities(tagged, places) for tagged in (sentences, theirs)]
     for index, *of_sentence in zip(fold.held_out, found, *probs, strict=True):
@@ -279,11 +280,6 @@ def _of_tags(
 
 def _labels_of_tokens(tags: Sequence[str]) -> list[SpanTuple]:
     return [(index, index + 1, tag) for index, tag in enumerate(tags)]
-
-
-def _hull(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> tuple[int, int]:
-    both = (*gold, *predicted)
-    return min(each[0] for each in both), max(each[1] for each in both)
 
 
 def _of_classes(
