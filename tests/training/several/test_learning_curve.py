@@ -338,6 +338,7 @@ def test_thirteen_sentences_make_no_curve() -> None:
     [
         [0.25, 0.5, 1.0],
         ["1/4", "1/2", "1/1"],
+        ["0.25", "0.5", "1.0"],
         [Fraction(1, 4), Fraction(1, 2), Fraction(1)],
         [np.int64(20), "40", 80],
     ],
