@@ -220,10 +220,3 @@ def test_long_names_words_and_texts_fit_the_width() -> None:
         assert len(lines) == 8
         assert max(map(len, lines)) <= width
         assert any("word-of-some" in line for line in lines)
-
-
-def test_doubts_of_weak_models_are_said_to_be_their_own_mistakes() -> None:
-    said = "the models agree with gold so little that most doubts are their own mistakes"
-    assert said not in audit_lines(replace(AUDIT, agreement=0.5), 20)
-    assert list(audit_lines(replace(AUDIT, agreement=0.49), 20))[2] == said
-    assert said not in audit_lines(replace(AUDIT, agreement=0.49, doubts=()), 20)

@@ -297,15 +297,6 @@ def test_a_model_is_not_replaced_by_a_curve(tmp_path: Path) -> None:
     assert (tmp_path / "curve" / "best" / "model.safetensors").exists()
 
 
-def test_a_damaged_record_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scored(monkeypatch)
-    learning_curve(settings(tmp_path), SIZES)
-    path = tmp_path / "curve" / "learning-curve.json"
-    path.write_text(path.read_text()[:-20])
-    with pytest.raises(CheckpointError, match=r"curve\.json: is damaged \(not JSON at line "):
-        learning_curve(settings(tmp_path), SIZES, resume=True)
-
-
 def test_without_sizes_each_is_twice_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,14 +394,6 @@ def test_a_part_without_anything_to_learn_names_the_part(tmp_path: Path) -> None
         f"{tmp_path}/train.conll: every tag is O, so there is nothing to learn",
         "That is with 10 of 80 for training: start with a larger part.",
     )
-
-
-def test_a_curve_is_measured_by_one_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ConfigError, match="is one process; start it"):
-        learning_curve(settings(tmp_path), SIZES)
 
 
 @pytest.mark.slow

@@ -22,14 +22,12 @@ from tagkit.cli.commands.tune import default_search
 from tagkit.config import Config, load_config, with_options
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import (
-    BundleError,
     CheckpointError,
     ConfigError,
     DataError,
     Interrupted,
     TagkitError,
     TrainingError,
-    VectorsError,
 )
 from tagkit.inference.predict.predictor import load
 from tagkit.training.folder import checkpoint
@@ -37,6 +35,7 @@ from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import MODEL_FILES
 from tagkit.training.folder.trials import Trial, Tuned, TuneListener
 from tagkit.training.several import tune as tuning
+from tagkit.training.several.learning_curve import learning_curve
 from tagkit.training.several.tune import tune
 from tagkit.training.trainer import train
 
@@ -344,22 +343,6 @@ def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_pa
     assert not (tmp_path / "search").exists()
 
 
-@pytest.mark.parametrize(
-    ("option", "problem"),
-    [
-        ("train.init_from", "no such folder; expected the folder of a model"),
-        ("embeddings.vectors", "no such file of word vectors"),
-    ],
-)
-def test_a_file_that_each_trial_would_read_is_looked_for_before_there_is_a_search(
-    tmp_path: Path, option: str, problem: str
-) -> None:
-    with pytest.raises((BundleError, VectorsError)) as refused:
-        tune(settings(tmp_path, f"{option}=lost"), SPACES, trials=1)
-    assert str(refused.value) == f"{option}: lost: {problem}"
-    assert not (tmp_path / "search").exists()
-
-
 @pytest.mark.slow
 def test_a_file_in_whose_place_others_are_tried_need_not_exist(tmp_path: Path) -> None:
     vectors = tmp_path / "good.vec"
@@ -393,10 +376,14 @@ def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Pa
     assert "joins two directions" in recorder.notes[0]
 
 
-def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_and_curves_are_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ConfigError, match="is one process"):
+    with pytest.raises(ConfigError, match="tune: is one process"):
         tune(settings(tmp_path), SPACES, trials=1)
+    with pytest.raises(ConfigError, match="curve: is one process"):
+        learning_curve(settings(tmp_path))
     assert not (tmp_path / "search").exists()
 
 
@@ -533,6 +520,7 @@ HIDDEN = ["encoder.hidden=8,16"]
         ({"train.momentum": 0.5}, HIDDEN[0], 20, 'no effect with train.optimizer = "adam"'),
         ({"train.momentum": 0.5}, ["train.optimizer=sgd,adam"], 20, "tagkit tune: needs Optuna"),
         ({"data.train_file": "nope"}, HIDDEN, 20, "nope: no such file"),
+        ({"embeddings.vectors": "lost"}, HIDDEN, 20, "embeddings.vectors: lost: no such file of"),
         ({"train.init_from": "lost"}, HIDDEN, 20, "train.init_from: lost: no such folder"),
         ({}, ["encoder.dropout=0.1..1.5"], 20, "encoder.dropout = 1.5: expected a number less"),
         ({}, ["encoder.hiden=8,16"], 20, "encoder.hiden; did you mean encoder.hidden?"),
