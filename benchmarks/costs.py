@@ -34,7 +34,7 @@ import torch
 
 from tagkit.config import load_config
 from tagkit.corpus.files import read
-from tagkit.features.batching.bucketing import (
+from tagkit.features.batching.document_batches import (
     batches_at_random,
     batches_with_little_padding,
     padding_share,

@@ -21,7 +21,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       nn/crf/chain.py              -> best path                    (batch, time)
       models/tagging/tag_decoding.py
                                    -> tags in IOB2 again; Span(0, 1, "ORG")
-      inference/write/render.py, corpus/formats/columns/writer.py
+      models/answers/tags.py, corpus/formats/columns/writer.py
                                    -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags
       evaluation/reports/tag_report.py
@@ -75,9 +75,11 @@ _PUBLIC = {
     "LabelScore": "tagkit.text.records",
     "Prediction": "tagkit.text.records",
     "Alternative": "tagkit.text.records",
-    "TagSet": "tagkit.inference.predict.prediction_sets",
-    "TextSets": "tagkit.inference.predict.prediction_sets",
+    "StringAnswer": "tagkit.text.records",
+    "TagSet": "tagkit.text.records",
+    "TextSets": "tagkit.text.records",
     "SetReport": "tagkit.evaluation.scores.conformal",
+    "PredictionOptions": "tagkit.models.answers.options",
     "GenerationOptions": "tagkit.inference.generate.generation_options",
     "Generated": "tagkit.inference.generate.generation",
     "LineScore": "tagkit.inference.generate.line_scores",
@@ -153,13 +155,13 @@ if TYPE_CHECKING:
     from tagkit.inference.generate.generation import Generated as Generated
     from tagkit.inference.generate.generation_options import GenerationOptions as GenerationOptions
     from tagkit.inference.generate.line_scores import LineScore as LineScore
-    from tagkit.inference.predict.prediction_sets import TagSet as TagSet, TextSets as TextSets
     from tagkit.inference.predict.predictor import Predictor as Predictor, load as load
     from tagkit.inference.score.systems import compare as compare
     from tagkit.inference.generate.text_generator import (
         TextGenerator as TextGenerator,
         load_language_model as load_language_model,
     )
+    from tagkit.models.answers.options import PredictionOptions as PredictionOptions
     from tagkit.models.base.device import set_threads as set_threads
     from tagkit.text.records import (
         Alternative as Alternative,
@@ -168,8 +170,11 @@ if TYPE_CHECKING:
         Prediction as Prediction,
         Sentence as Sentence,
         Span as Span,
+        StringAnswer as StringAnswer,
         TaggedText as TaggedText,
         TaggedToken as TaggedToken,
+        TagSet as TagSet,
+        TextSets as TextSets,
         TextSpan as TextSpan,
     )
     from tagkit.training.several.audit import audit as audit

@@ -202,10 +202,10 @@ class Vocabulary:
             features=_columns(values, "features"),
             lowercase=_bool(values, "lowercase"),
             normalize_digits=_bool(values, "normalize_digits"),
-            columns=read_columns(values.get("columns", [])),
+            columns=read_columns(found) if (found := values.get("columns")) else (),
             forms=_strings(values, "forms") if "forms" in values else (),
             units=UnitReading.from_dict(values["units"]) if "units" in values else None,
-            contextual=read_parts(values.get("contextual", [])),
+            contextual=read_parts(found) if (found := values.get("contextual")) else (),
         )
         vocabulary._check()
         return vocabulary

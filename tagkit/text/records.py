@@ -3,6 +3,7 @@
 Offsets into a text count code points, as Python does; not bytes, nor UTF-16 units as JavaScript.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import accumulate, count
@@ -291,3 +292,57 @@ class TaggedText(Record):
     def tokens(self) -> tuple[TaggedToken, ...]:
         """Tokens of all sentences."""
         return tuple(token for sentence in self.sentences for token in sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class TagSet(Record):
+    """The taggings of a sentence of which one is right as often as was asked for.
+
+    Attributes:
+        taggings: the most probable first, at least one.
+        reached_limit: whether these are as many as a set may have, so that some may be missing.
+    """
+
+    taggings: tuple[Alternative, ...]
+    reached_limit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextSets(TaggedText):
+    """A text with its most probable tags and classes, and the prediction sets that begin with them.
+
+    Attributes:
+        text: as in `TaggedText`, and so are the next four.
+        sentences: tokens of each sentence.
+        spans: of all sentences.
+        labels: classes of the text.
+        scores: every class with its probability.
+        coverage: share of sets that hold the right answer.
+        tag_sets: of each sentence; empty of a model without tags.
+        class_set: classes of the text, the most probable first; empty of a model that has none, or
+            that gives a text several.
+    """
+
+    coverage: float = 0.0
+    tag_sets: tuple[TagSet, ...] = ()
+    class_set: tuple[LabelScore, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class StringAnswer(Record):
+    """A string that a model has written for a text.
+
+    Attributes:
+        source: the text.
+        text: the string.
+        log_probability: natural logarithm, of the string given the text; None where not known.
+    """
+
+    source: str
+    text: str
+    log_probability: float | None = None
+
+    @property
+    def probability(self) -> float | None:
+        """Of the string given the text, 0 to 1; None where not known."""
+        return None if self.log_probability is None else math.exp(self.log_probability)

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.errors import Interrupted
-from tagkit.evaluation.reports.confusion_text import confusion_lines
 from tagkit.evaluation.reports.criterion import Criterion, score_text
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.reports.report_text import report_lines
+from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.prediction_files import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated, annotated
@@ -103,7 +102,7 @@ def finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
-    examples = len(corpus.train.sentences) if prepared.task.annotates else corpus.train.tokens
+    examples = prepared.task.size(corpus.train)
     outcome = Outcome(
         tuple(state.epochs), run.criterion.key, dev.report, state.skipped, state.rollbacks,
         examples, loss_of_guessing(prepared), prepared.config, ended,
@@ -238,7 +237,7 @@ def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dic
     files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
     splits: dict[str, Annotated | None] = {"dev": dev, "test": test}
     found: dict[str, str] = {}
-    if predictor.task.annotates:
+    if predictor.task.to_predict(dev.split):
         found |= _predicted_files(predictor, splits, files)
     found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
     found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"

@@ -11,7 +11,6 @@ import tiny
 import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import ConfigError, DataError, FormatError, TagkitError
-from tagkit.inference.predict.prediction_sets import TextSets
 from tagkit.text.records import (
     Document,
     LabelScore,
@@ -21,6 +20,7 @@ from tagkit.text.records import (
     TagColumn,
     TaggedText,
     TaggedToken,
+    TextSets,
     TextSpan,
 )
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import option_table
 import pytest
 from command_server import forked_commands
 
-from tagkit.config import Config, load_config
+from tagkit.config import Config, load_config, options_of
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.source.options import ReaderOptions
@@ -23,6 +24,10 @@ from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEWCOMERS = [page for page in PAGES if page.name.startswith("from-")]
+OF_THE_PROJECT = [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+BENCHMARKS = [ROOT / "benchmarks" / "BENCHMARKS.md", *sorted(ROOT.glob("benchmarks/pages/*.md"))]
+NUMBER = r"\d[\d,]*\.\d+|\d+,\d{3}"
 # Their examples train models of their own.
 TRAINING_PAGES = (
     "calibration.md", "columns.md", "language-models.md", "training.md", "troubleshooting.md",
@@ -129,6 +134,73 @@ def test_the_commands_run(
         assert ended.returncode == 0, (command, ended.stderr)
 
 
+@pytest.mark.parametrize("page", NEWCOMERS, ids=lambda page: page.name)
+@pytest.mark.slow
+def test_the_commands_beside_those_of_another_tool_run(
+    page: Path, tmp_path: Path, tagkit: str
+) -> None:
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    rows = re.findall(r"^\| .* \|$", page.read_text("utf-8"), re.M)
+    commands = [
+        part
+        for row in rows
+        for part in re.findall(r"`(tagkit \w+ -[^`]*|tagkit \w+ [a-z]+/[^`]*)`", row)
+    ]
+    assert len(commands) > 4
+    small = " --set train.max_epochs=1 --set encoder.hidden=16 --set data.train_sentences=600"
+    for command in commands:
+        added = small if command.startswith("tagkit train") else ""
+        ended = subprocess.run(
+            f"tagkit() {{ {tagkit} \"$@\"; }}; {command}{added}",
+            shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, (command, ended.stderr)
+
+
+@pytest.mark.parametrize("page", NEWCOMERS, ids=lambda page: page.name)
+def test_the_options_beside_those_of_another_tool_exist(page: Path) -> None:
+    sections = "|".join(name for name in Config.model_fields if name != "task")
+    named = re.findall(rf"`((?:{sections})\.[a-z_]+)`", page.read_text("utf-8"))
+    assert {*named} <= options_of(Config).keys()
+
+
+def test_pages_for_a_first_reading_are_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+    for page in NEWCOMERS:
+        assert len(page.read_text("utf-8").splitlines()) <= 40, page.name
+    versions = (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## ")
+    assert all(len(version.splitlines()) <= 120 for version in versions)
+
+
+def test_the_figures_of_the_readme_stand_in_the_benchmarks() -> None:
+    scores, others = re.findall(
+        r"^## (?:How good it is|Beside others)\n(.*?)^## ",
+        (ROOT / "README.md").read_text("utf-8").replace("\n## ", "\n## \n## "), re.M | re.S,
+    )  # fmt: skip
+    measured = {
+        number for page in BENCHMARKS for number in re.findall(NUMBER, page.read_text("utf-8"))
+    }
+    quoted = {*re.findall(NUMBER, scores + others)}
+    assert len(quoted) > 20
+    assert quoted <= measured
+
+
+def test_the_front_page_and_the_menu_of_the_site_name_every_page() -> None:
+    pages = {page.name for page in PAGES if page.parent.name == "docs"} - {"index.md"}
+    front = (ROOT / "docs" / "index.md").read_text("utf-8")
+    assert pages <= {*re.findall(r"\]\(([\w-]+\.md)\)", front)}
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert pages <= {*re.findall(r"[\w-]+\.md", menu)}
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    built = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    ended = subprocess.run(built, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "from-spacy.html").is_file()
+
+
 def test_the_page_on_configuration_has_every_option_with_its_default_and_help() -> None:
     text = (ROOT / "docs" / "configuration.md").read_text("utf-8")
     found = re.findall(r"^\| `([a-z_.]+)` \| `(.*?)` \| (.*) \|$", text, re.M)
@@ -138,7 +210,7 @@ def test_the_page_on_configuration_has_every_option_with_its_default_and_help() 
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
-    for page in PAGES:
+    for page in [*PAGES, *BENCHMARKS, *OF_THE_PROJECT]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
@@ -174,8 +246,7 @@ def test_the_line_that_the_page_on_extending_shows_is_what_its_example_gives(
     assert f"the line `{last}`" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks" / "BENCHMARKS.md"],
-                         ids=lambda page: page.name)  # fmt: skip
+@pytest.mark.parametrize("page", [*PAGES, *BENCHMARKS, *OF_THE_PROJECT], ids=lambda page: page.name)
 def test_the_files_of_the_project_that_a_page_names_exist(page: Path) -> None:
     quoted = re.findall(r"`([^`\n]+)`", page.read_text("utf-8"))
     paths = re.findall(

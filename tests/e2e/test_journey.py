@@ -23,8 +23,7 @@ from tagkit.config import Config, load_config
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import evaluate_split, gold_split
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-from tagkit.inference.stream.stream import StreamOptions, annotate_file
-from tagkit.inference.stream.workers import SerialWorker
+from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file
 from tagkit.models.base.tensors import to_tensors
 from tagkit.text.records import Sentence, TextSpan
 from tagkit.training.setup.setup import Prepared, prepare
@@ -173,8 +172,7 @@ def test_words_become_tags_and_spans(predictor: Predictor) -> None:
 
 
 def test_predictions_become_lines_again(predictor: Predictor, config: Config) -> None:
-    options = AnswerOptions("columns", False, 0, None, 32, None)
-    annotator = Annotator(predictor, options)
+    annotator = Annotator(predictor, AnswerOptions("columns"))
     reading = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
     worker, path = SerialWorker(annotator), config.data.train_file
     windows = annotate_file(worker, predictor.config, annotator.style, path, reading)

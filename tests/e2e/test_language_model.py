@@ -14,8 +14,8 @@ from runs import StopAt, digests, whole_and_stopped
 
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
-from tagkit.inference.generate.language_model import load_reader
 from tagkit.inference.generate.line_scores import score_lines
+from tagkit.inference.generate.text_generator import load_reader
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
 from tagkit.models.bundle.bundle import load_bundle

@@ -81,10 +81,10 @@ def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) ->
             file.write(bytes(1 << 20))
     program = (
         "from tagkit.cli.commands.benchmark import own_peak_mb\n"
-        "from tagkit.corpus.lint.file_contents import read_file\n"
+        "from tagkit.corpus.lint.summary import summarise\n"
         "from tagkit.config import DataConfig\n"
         "before = own_peak_mb()\n"
-        f"found = read_file({str(path)!r}, DataConfig(format={name!r}, max_line_chars=5_000_000))\n"
+        f"found = summarise({str(path)!r}, DataConfig(format={name!r}, max_line_chars=5_000_000))\n"
         "print(own_peak_mb() - before, found.refusal)\n"
     )
     ended = subprocess.run(

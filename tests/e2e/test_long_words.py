@@ -18,9 +18,9 @@ from tagkit.errors import Interrupted
 from tagkit.features.batching import encoding
 from tagkit.features.batching.encoding import encode, encode_words
 from tagkit.features.vocabulary import CHARS_AT_EACH_END
-from tagkit.inference.predict import word_cache
+from tagkit.inference.predict import sentence_batches
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.predict.word_cache import WordCache
+from tagkit.inference.predict.sentence_batches import WordCache
 from tagkit.text.records import Sentence
 from tagkit.training.folder import run_folder as runfolder
 from tagkit.training.trainer import train
@@ -78,7 +78,7 @@ def test_groups_of_usual_words_are_as_they_were() -> None:
 def test_the_words_that_are_kept_have_a_bounded_number_of_characters(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_cache, "_MAX_CHARS", 1000)
+    monkeypatch.setattr(sentence_batches, "_MAX_CHARS", 1000)
     table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     for number in range(30):
         word = f"{number:0300}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from kinds import BOTH, CLASSES, TAGS
+from kinds import BOTH, CLASSES, TAGS, answers_of
 from program import SMALL, Program
 from small_runs import of_task
 
@@ -25,9 +25,8 @@ from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import gold_split
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.record_output import fills_files, write_records
-from tagkit.inference.stream.stream import StreamOptions, annotate_file, joined_texts
-from tagkit.inference.stream.workers import SerialWorker
-from tagkit.inference.write.style import RENDERED, formats_for
+from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file, joined_texts
+from tagkit.models.answers.kind import RENDERED
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 
@@ -92,7 +91,7 @@ def predicted(model: Trained, path: str, source: str, format: str, folder: Path)
     """The path of what is predicted for a corpus, which is in the format `source`."""
     # Named, as words with slashes may be raw text.
     reading = StreamOptions(source, "utf-8", 4096, silent, lambda *_: None)
-    options = AnswerOptions(format, False, 0, None, 32, None)
+    options = AnswerOptions(format)
     annotator = Annotator(model.predictor, options)
     style = annotator.style
     place = folder / f"{len(list(folder.iterdir()))}-{format}-out"
@@ -175,7 +174,7 @@ def test_predictions_in_every_format_score_as_the_model_does(
     if kind != "both":  # whose report has the mean of the two
         expected = predictor.report(gold, annotated).parts()
         assert scores(gold, own, model.gives) == expected
-    names = formats_for(model.gives, spans=kind != "labels", probabilities=False)
+    names = answers_of(model.gives, spans=kind != "labels").formats(probabilities=False)
     # A class of this corpus is none of TREC's; the classes alone, and JSON without spans, are no
     # corpus.
     skipped = {"html", "trec", {"labels": "jsonl", "classes": "columns"}.get(kind)}
@@ -252,7 +251,7 @@ def test_only_the_predicted_column_of_conllu_is_another(
     # Gold labels must have the key for some token.
     treebank = TREEBANK.replace("A=1\n", "A=1|New=X\n", 1) if column == "MISC.New" else TREEBANK
     path.write_bytes(treebank.encode())
-    annotator = Annotator(other, AnswerOptions("auto", False, 0, None, 32, None))
+    annotator = Annotator(other, AnswerOptions("auto"))
     reading = StreamOptions("auto", "utf-8", 4096, silent, lambda *_: None)
     windows = annotate_file(
         SerialWorker(annotator), other.config, annotator.style, str(path), reading

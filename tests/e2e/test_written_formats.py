@@ -8,16 +8,14 @@ import pytest
 from formats_help import ODD, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kinds import CLASSES, TAGS
+from kinds import CLASSES, TAGS, answers_of
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FormatError, TagkitError
-from tagkit.inference.write.answers import to_items
-from tagkit.inference.write.render import answer_lines
-from tagkit.inference.write.style import Origin, Style
+from tagkit.models.answers.kind import Origin, Style, answer_lines
 from tagkit.text.records import Document, LabelScore, Sentence, TaggedText, TaggedToken, TextSpan
 
 # What some format has a meaning for, or would cut at.
@@ -200,8 +198,8 @@ def test_words_that_share_a_place_become_a_range_of_conllu(tmp_path: Path) -> No
 
 
 STYLES = {
-    "columns": Style("columns", False, TAGS, (), False, 0, 0.0),
-    "tsv": Style("tsv", False, CLASSES, ("pos", "neg"), False, 0, 0.0),
+    "columns": Style("columns", answers_of(TAGS)),
+    "tsv": Style("tsv", answers_of(CLASSES, classes=("pos", "neg"))),
 }
 
 
@@ -243,7 +241,8 @@ def test_predicted_classes_read_back_as_tsv_or_are_refused(
     answer = TaggedText(text, ((),), (), (label,), (LabelScore(label, 1.0),))
     refused, path = "", ""
     try:
-        items = list(to_items(answer, FORMATS["tsv"], STYLES["tsv"], Origin("in", 1)))
+        records = STYLES["tsv"].answers.records
+        items = list(records(answer, FORMATS["tsv"], STYLES["tsv"], Origin("in", 1)))
         folder = tmp_path_factory.mktemp("w")
         path = write(folder, "x", FORMATS["tsv"].write, items, blank_labels=True)
     except FormatError as error:

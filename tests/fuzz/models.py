@@ -454,16 +454,17 @@ def predict_case(rng: Random) -> Case:
 def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
     from tagkit.inference.stream.annotate import Annotator, AnswerOptions
-    from tagkit.inference.stream.stream import StreamOptions, annotate_file
-    from tagkit.inference.stream.workers import SerialWorker
-    from tagkit.inference.write.highlight import from_line
+    from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file
+    from tagkit.models.answers.options import PredictionOptions
+    from tagkit.models.answers.pieces import from_line
 
     options = case.options
     notes: list[str] = []
     predictor = _predictor(_model_folder(options["several"]))
-    answers = AnswerOptions(
-        options["output"], options["confidence"], 0, None, 16, options["max_length"]
+    asked = PredictionOptions(
+        batch_size=16, confidence=options["confidence"], max_length=options["max_length"] or 4096
     )
+    answers = AnswerOptions(options["output"], asked)
     annotator = Annotator(predictor, answers)
     encoding = options["data"].get("encoding", "utf-8")
     reading = StreamOptions(

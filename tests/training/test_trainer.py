@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tagkit.config import EmbeddingsConfig, TrainConfig, allowed, load_config, with_options
 from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
-from tagkit.features.batching import bucketing as buckets
+from tagkit.features.batching import document_batches as buckets
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
 from tagkit.models.base.device import set_threads

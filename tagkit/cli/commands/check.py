@@ -11,13 +11,19 @@ import typer
 from tagkit.cli.program.messages import show_lines, with_flags
 from tagkit.cli.program.option_fields import flags_of, takes_options
 from tagkit.cli.program.options import AsJson, Overrides, Reading, load_settings
+from tagkit.corpus.lint.findings import (
+    CheckReport,
+    CorpusFinding,
+    FileFacts,
+    labels_text,
+    shown_lines,
+)
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
 from tagkit.text.scheme_names import PLAIN
 from tagkit.wording import Setting, plural
 
-if TYPE_CHECKING:  # their modules import pydantic, or records
-    from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts
+if TYPE_CHECKING:  # its module imports pydantic
     from tagkit.corpus.lint.repair import Repaired
 
 EXAMPLES = """\
@@ -111,7 +117,7 @@ _MAX_REPAIRS = 20  # that are shown
 _MAX_OF_A_KIND = 10  # findings of one kind in one file that are shown
 
 
-def check_lines(report: "CheckReport") -> Iterator[str]:
+def check_lines(report: CheckReport) -> Iterator[str]:
     """Facts of each file, findings with the worst first, and the verdict."""
     from tagkit.corpus.source.source import source_name
 
@@ -135,8 +141,6 @@ def check_lines(report: "CheckReport") -> Iterator[str]:
 
 def repair_lines(file: str, done: "Repaired") -> Iterator[str]:
     """The repairs that were made in a file, and the errors that were left in it."""
-    from tagkit.corpus.lint.findings import shown_lines
-
     yield ""
     yield f"wrote {file}{'; repairs:' if done.repairs else '; there was nothing to repair'}"
     for repair in done.repairs[:_MAX_REPAIRS]:
@@ -152,8 +156,7 @@ def repair_lines(file: str, done: "Repaired") -> Iterator[str]:
         yield f"  left for you to correct: {len(done.left) - _MAX_REPAIRS:,} more (--json)"
 
 
-def _facts_lines(facts: "FileFacts") -> Iterator[str]:
-    from tagkit.corpus.lint.labels import shown
+def _facts_lines(facts: FileFacts) -> Iterator[str]:
     from tagkit.corpus.source.source import source_name
 
     texts = facts.scheme in ("classes", None)  # an example is a text there, not a sentence
@@ -169,16 +172,15 @@ def _facts_lines(facts: "FileFacts") -> Iterator[str]:
     for counts, what in ((labels, "type" if facts.scheme not in _NO_TYPES else "label"),
                          (Counter(facts.classes), "class")):  # fmt: skip
         if counts:
-            yield f"  {plural(len(counts), what)}: {shown([*counts], counts)}"
+            yield f"  {plural(len(counts), what)}: {labels_text(counts)}"
 
 
-def _what(facts: "FileFacts") -> str:
+def _what(facts: FileFacts) -> str:
     return "label" if facts.scheme in _NO_TYPES else "span"
 
 
-def _finding_line(finding: "CorpusFinding") -> str:
+def _finding_line(finding: CorpusFinding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
-    from tagkit.corpus.lint.findings import shown_lines
     from tagkit.corpus.source.source import source_name
 
     if len(finding.lines) == 1:

@@ -328,10 +328,10 @@ def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
     from tagkit.inference.predict.predictor import load
 
     predictor = load(model, device)
-    if not predictor.task.annotates:
-        for option in (*_OF_LABELS, "--html"):
-            if given[option]:  # as --strict: what the model is, the command line does not show
-                raise DataError(f"this is a language model: {option} is for labels")
-        if given["--batch-size"]:
-            raise DataError("--batch-size has no effect on a language model")
+    refused = {option: DataError(f"{predictor.answers.model}: {option} is for labels")
+               for option in (*_OF_LABELS, "--html")}  # fmt: skip
+    refused["--batch-size"] = DataError("--batch-size has no effect on a language model")
+    for option, error in refused.items():
+        if given[option]:  # as --strict: what the model is, the command line does not show
+            predictor.task.require_labels(predictor.config, error)
     return predictor

@@ -168,7 +168,7 @@ def generate_command(options: GenerateOptions) -> None:
 
     data = load_config(flags=flags_of(options)).data
     asked = options_of(given)  # before the model is loaded, which takes time
-    from tagkit.inference.generate.language_model import load_reader
+    from tagkit.inference.generate.text_generator import load_reader
     from tagkit.models.base.device import set_threads
 
     set_threads(options.prediction.threads)

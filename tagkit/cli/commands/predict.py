@@ -33,12 +33,11 @@ from tagkit.wording import Message, Setting, plural
 if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.cli.program.console import PredictionProgress
     from tagkit.config import DataConfig
-    from tagkit.inference.predict.min_confidence import Removed
-    from tagkit.inference.stream.annotate import AnswerOptions
+    from tagkit.inference.stream.annotate import Annotator, AnswerOptions
     from tagkit.inference.stream.chunks import Output
-    from tagkit.inference.stream.continuation import ChunkAnnotator
     from tagkit.inference.stream.stream import StreamOptions, Workers
-    from tagkit.inference.write.style import Style
+    from tagkit.models.answers.kind import Style
+    from tagkit.models.answers.options import Removed
 
 
 def _known_format(name: str) -> str:
@@ -202,23 +201,25 @@ def predict_command(options: PredictOptions) -> None:
     The inputs are raw text, column files, or corpora in any other format. A language model that has
     learnt pairs reads a prefix a line, and writes it with its continuation.
     """
+    from tagkit.cli.program.console import note
     from tagkit.cli.shown.highlighting import shown_by
     from tagkit.config import load_config
     from tagkit.corpus.source.source import is_regular, source_name
-    from tagkit.inference.predict.min_confidence import Removed
     from tagkit.inference.predict.predictor import load
-    from tagkit.inference.stream.annotate import AnswerOptions
-    from tagkit.inference.stream.continuation import annotator_of
+    from tagkit.inference.stream.annotate import Annotator, AnswerOptions
     from tagkit.inference.stream.stream import annotate_file
+    from tagkit.models.answers.options import PredictionOptions, Removed
     from tagkit.models.base.device import set_threads
 
     data = load_config(flags=flags_of(options)).data
-    answers = AnswerOptions(
-        options.output_format, options.confidence, options.top, options.threshold,
-        options.batch_size, options.max_length, checked=options.skips,
-        min_confidence=options.min_confidence, coverage=options.coverage, beam=options.beam,
-        max_units=options.max_units,
+    asked = PredictionOptions(
+        batch_size=options.batch_size, confidence=options.confidence,
+        max_length=options.max_length or MAX_LENGTH, threshold=options.threshold,
+        min_confidence=options.min_confidence, beam=options.beam, max_units=options.max_units,
     )  # fmt: skip
+    answers = AnswerOptions(
+        options.output_format, asked, options.top, checked=options.skips, coverage=options.coverage
+    )
     paths = options.files or ["-"]
     place = _place_of(options, paths)
     with ExitStack() as stack:
@@ -231,11 +232,12 @@ def predict_command(options: PredictOptions) -> None:
         # Python's collector would visit millions of vocabulary entries again and again; whatever
         # exists now is needed to the end.
         gc.freeze()
-        annotator = annotator_of(predictor, answers)
+        annotator = Annotator(predictor, answers)
         if options.output_format == "show" and write:
             write = shown_by(write, place, [*predictor.labels(), *predictor.classes()])
-        if not (options.top or options.quiet):
-            _note_joined_classes(annotator.style, options.output_format)
+        remark = predictor.answers.remark(options.output_format)
+        if remark and not (options.top or options.quiet):
+            note(remark)
         pool = _pool(stack, annotator, options, answers, threads)
         sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
         shown = None if options.quiet else _progress(stack, paths, sizes, place)
@@ -292,16 +294,18 @@ def _opened(
 
 def _pool(
     stack: ExitStack,
-    annotator: "ChunkAnnotator",
+    annotator: "Annotator",
     options: PredictOptions,
     answers: "AnswerOptions",
     threads: int,
 ) -> "Workers":
     """What annotates: this process, or several with `threads` each."""
-    from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+    from tagkit.inference.stream.stream import SerialWorker
 
     if options.workers == 1:
         return SerialWorker(annotator)
+    from tagkit.inference.stream.workers import WorkerConfig, WorkerPool
+
     config = WorkerConfig(options.model, options.device, options.precision, threads, answers)
     # On the stack after the output: the processes are gone before the output is committed.
     return stack.enter_context(WorkerPool(options.workers, config, annotator.annotate))
@@ -310,7 +314,7 @@ def _pool(
 def _stream_options(
     options: PredictOptions,
     data: "DataConfig",
-    annotator: "ChunkAnnotator",
+    annotator: "Annotator",
     place: Path | None,
     shown: "PredictionProgress | None",
     skipped: "SkippedRecords",
@@ -323,7 +327,7 @@ def _stream_options(
 
     columns = {"token_column": data.token_column, "text_column": data.text_column}
     return StreamOptions(
-        input_format=annotator.input_format(data.format),
+        input_format=annotator.style.answers.input_format(data.format),
         encoding=data.encoding,
         max_length=options.max_length or MAX_LENGTH,
         note=(lambda _: None) if options.quiet else once(note),
@@ -333,17 +337,6 @@ def _stream_options(
         columns={option: value for option, value in columns.items() if value is not None},
         output=str(place or ""),
     )
-
-
-def _note_joined_classes(style: "Style", output_format: str) -> None:
-    from tagkit.cli.program.console import note
-
-    if style.multi_label and output_format in ("csv", "tsv"):
-        note(
-            f"{output_format} joins the classes of a text with commas, and has an empty cell "
-            "where there is none. Commands read such a cell as one class: --format jsonl-texts "
-            "keeps the classes apart"
-        )
 
 
 def _progress(

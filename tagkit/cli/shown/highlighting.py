@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tagkit.cli.program.terminal import has_colours, width_of
-from tagkit.inference.write.highlight import Highlighted, TextPiece, from_line
+from tagkit.models.answers.pieces import Highlighted, TextPiece, from_line
 from tagkit.text.records import LabelScore
 from tagkit.wording import cells, visible
 

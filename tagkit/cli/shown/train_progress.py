@@ -159,11 +159,9 @@ class Progress(ProgressBar, Listener):
             note("Before you use it, see the warning above")
         else:
             predictor = trained.predictor
-            predicts = predictor.task.annotates or predictor.config.data.pairs
-            command = "predict {} FILE" if predicts else "generate {}"
-            if not predicts and predictor.config.data.direction == "backward":
-                command = "eval {} FILE"  # it can continue no text
-            note(f"Next: tagkit {command.format(as_path_argument(folder))}")
+            use = predictor.task.describe(predictor.config).use
+            file = "" if use == "generate" else " FILE"
+            note(f"Next: tagkit {use} {as_path_argument(folder)}{file}")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:
@@ -318,7 +316,7 @@ def start_lines(
         "dev": corpus.dev,
         "test": corpus.test,
     }
-    unknown = {} if prepared.task.annotates else unknown_units(prepared)
+    unknown = unknown_units(prepared)
     yield from _split_lines(splits, prepared.task.needs.classes, description.unit, unknown)
     yield from _unit_lines(prepared, unknown)
     # A model that only memorised train would miss this share of dev.

@@ -1,15 +1,15 @@
 """The results of a check: facts of each file, findings, a verdict."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from tagkit.text.records import Sentence
-from tagkit.wording import first_of, plural
+from tagkit.wording import first_of, plural, shown_name
 
 Severity = Literal["error", "warning", "note"]
 _SHOWN_LINES = 5  # numbers of lines that a message names
+_SHOWN_LABELS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +32,6 @@ class CorpusFinding:
     message: str
     count: int = 1
     lines: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What a check looks for while the sentences of a file are read a second time.
-
-    Attributes:
-        findings: called when all sentences have been seen, in all files before this one too.
-        see: called with each sentence in order; None where the counts of the first reading tell
-            all, or that there is nothing to find.
-    """
-
-    findings: Callable[[], Iterable[CorpusFinding]]
-    see: Callable[[Sentence], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +110,9 @@ def shown_lines(lines: tuple[int, ...] | list[int]) -> str:
     lines = tuple(dict.fromkeys(lines))  # one line may have several odd characters
     numbers = first_of([f"{line:,}" for line in lines[:_SHOWN_LINES]], len(lines))
     return f"line{'s' if len(lines) > 1 else ''} {numbers}"
+
+
+def labels_text(counts: Mapping[str, int]) -> str:
+    """'LOC (1,207), PER (82)': labels with their numbers, in this order; the first dozen."""
+    shown = [f"{shown_name(label) or repr('')} ({count:,})" for label, count in counts.items()]
+    return first_of(shown[:_SHOWN_LABELS], len(shown))

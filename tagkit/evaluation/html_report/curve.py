@@ -1,15 +1,12 @@
-"""Scores by size of the training corpus, the law through them, and what more data would bring."""
+"""The chart of a learning curve, for a page and as a file of its own."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from statistics import mean
 
 from markupsafe import Markup
 
 from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve
-from tagkit.evaluation.html_report.tables import note, side_by_side
 from tagkit.html.chart import (
     FILE,
     PAGE,
@@ -22,55 +19,17 @@ from tagkit.html.chart import (
     picture,
     round_ticks,
 )
-from tagkit.html.colours import Palette
-from tagkit.html.elements import element, joined, percent, table
+from tagkit.html.elements import element, percent
 from tagkit.wording import plural_of
 
 _STEPS = 60  # straight pieces of the law
-_PAGE, _FILE = (560, 320), (600, 360)  # width and height
+_FILE = (600, 360)  # width and height
 # Of the file, which has no style sheet; classes are those of a page's.
 _LOOK = (
     "svg svg text{font-size:12px}.grid{stroke:#ddd}.axis{stroke:#888}.curve{stroke:#1f77b4}"
     ".curve-2,.whisker-2{stroke:#c25700}.curve-2{stroke-dasharray:6 4}.dot{fill:#1f77b4}"
     ".dot-2{fill:#c25700}.curve,.curve-2,.whisker-2{fill:none;stroke-width:1.5}"
 )
-
-
-def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
-    """What was measured, the forecasts, and what is to be kept in mind with them."""
-    if curve.finds_no_error:
-        curve = replace(curve, forecasts=())
-    units = plural_of(curve.unit)
-    by_size: dict[int, list[float]] = defaultdict(list)
-    for point in curve.points:
-        by_size[point.sentences].append(point.score)
-    measured = [
-        (size, len(scores), percent(mean(scores)), f"{percent(min(scores))} to "
-         f"{percent(max(scores))}" if len(scores) > 1 else "–")
-        for size, scores in by_size.items()
-    ]  # fmt: skip
-    ahead = [
-        (each.sentences, percent(each.score), f"{percent(each.low)} to {percent(each.high)}")
-        for each in curve.forecasts
-    ]
-    law = curve.law
-    figure = element(
-        "figure",
-        element("figcaption", f"{curve.measure} on dev by size of the training corpus"),
-        _chart(curve, *_PAGE, PAGE),
-        note("Points: trained models. Line: the power law through them. Dashed, with "
-             f"{100 * LEVEL:g} % intervals: forecasts. Sizes have a logarithmic axis."),
-        None if curve.finds_no_error else note(
-            f"score(n) = 1 - ({law.asymptote:.4f} + {law.factor:.4f} n^-{law.exponent:.3f})"
-        ),
-    )  # fmt: skip
-    runs = table("Measured", (units, "runs", f"{curve.measure}, %", "from and to"), measured)
-    interval = f"{100 * LEVEL:g} % interval"
-    forecasts = table(
-        "With more data of this kind", (units, f"{curve.measure}, %", interval), ahead
-    )
-    remarks = [element("p", f"Warning: {remark}") for remark in curve.remarks()]
-    return side_by_side(figure, joined([runs, forecasts if ahead else None, *remarks]))
 
 
 def curve_picture(curve: LearningCurve) -> str:
@@ -86,6 +45,11 @@ def curve_picture(curve: LearningCurve) -> str:
         label(right, bottom - 12, ahead, text_anchor="end"),
     )
     return picture(*_FILE, parts)
+
+
+def page_chart(curve: LearningCurve) -> Markup:
+    """The chart on a page."""
+    return _chart(curve, 560, 320, PAGE)
 
 
 def _chart(curve: LearningCurve, width: int, height: int, margins: Margins) -> Markup:

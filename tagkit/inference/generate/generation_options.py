@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from tagkit.errors import DataError
-from tagkit.inference.predict.value_checks import check_count, is_number
 from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
 from tagkit.nn.generation.ended import Ended
+from tagkit.value_checks import check_count, is_number
 from tagkit.wording import Message, Setting, clipped, plural
 
 _LARGEST = sys.float_info.max  # a whole number may be larger

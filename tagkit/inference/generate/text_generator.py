@@ -8,13 +8,44 @@ from typing import Any
 from tagkit.errors import DataError
 from tagkit.inference.generate.generation import Generated, GeneratedPiece, stream_texts
 from tagkit.inference.generate.generation_options import options_of
-from tagkit.inference.generate.language_model import load_reader
 from tagkit.inference.generate.language_model_reader import LanguageModelReader
 from tagkit.inference.generate.line_scores import LineScore, score_lines
 from tagkit.inference.predict.arguments import model_path
-from tagkit.inference.predict.value_checks import check_count
 from tagkit.limits import BATCH_SIZE
+from tagkit.models.base.device import choose_device
+from tagkit.models.bundle.bundle import load_bundle
+from tagkit.models.language.language_network import LanguageModel
+from tagkit.models.language.reader import Reader
+from tagkit.value_checks import check_count
 from tagkit.wording import clipped
+
+
+def load_reader(path: str | Path, device: str = "auto") -> Reader:
+    """Load a language model.
+
+    Args:
+        path: folder of the model, or of the training run that wrote it.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+
+    Raises:
+        BundleError: the folder holds no complete model.
+        DataError: it is no language model, or one that reads a text from its end.
+        DeviceError: the device does not exist.
+    """
+    chosen = choose_device(device)  # before the model is read, as in `predictor.load`
+    bundle = load_bundle(Path(path))
+    if not isinstance(bundle.model, LanguageModel):
+        raise DataError(
+            f"{path}: expected a language model, found one of task = '{bundle.config.task}'"
+        )
+    data = bundle.config.data
+    if data.direction == "backward":
+        raise DataError(
+            f"{path}: this model reads a text from its end (data.direction = 'backward'): expected "
+            "one that reads forward"
+        )
+    model = bundle.model.to(chosen)
+    return Reader(model, bundle.vocabulary, data)
 
 
 def load_language_model(path: str | Path, device: str = "auto") -> "TextGenerator":

@@ -1,28 +1,19 @@
 """What callers of a model give: values of a wrong kind are refused by the parameter's name."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.record_checks import check_item, pair
 from tagkit.errors import BundleError, DataError
-from tagkit.inference.predict.inputs import words_of
-from tagkit.limits import MAX_LENGTH
-from tagkit.models.base.task import Task
-from tagkit.text.records import Prediction, Sentence
-from tagkit.wording import Message, Setting, clipped, plural
+from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.texts import words_of
+from tagkit.text.records import Prediction, Sentence, StringAnswer
+from tagkit.wording import clipped, plural
 
-# Of a model whose texts are not cut.
-READS_WHOLE = Message(
-    "this model classifies: ", Setting("max_length"), " is for tags, a text is read whole"
-)
-
-
-def ignore(_: object) -> None:
-    """The default of `on_long` and `on_removed`; does nothing."""
+_OPTIONS = tuple(field.name for field in fields(PredictionOptions))
 
 
 def model_path(path: Any) -> Path:
@@ -64,17 +55,21 @@ def _has_plain_words(sentence: Sentence) -> bool:
         return False
 
 
-def refuse_ineffective(task: Task, threshold: float | None, max_length: int) -> None:
-    """Refuse options that have no effect on what a task predicts, as `tagkit predict` does.
+def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> PredictionOptions:
+    """The options that a caller gives, as a record, by their names, or both.
 
     Raises:
-        DataError: there is one.
+        DataError: one is unknown, or `options` is no such record.
     """
-    if threshold is not None and not task.gives.classes:
-        option = Setting("threshold")
-        raise DataError(Message("this model tags: ", option, " is for classes of texts"))
-    if max_length != MAX_LENGTH and task.is_whole:
-        raise DataError(READS_WHOLE)
+    if not isinstance(options, PredictionOptions | None):
+        found = clipped(repr(options))
+        raise DataError(f"options: expected PredictionOptions, found {found}")
+    if unknown := [name for name in named if name not in _OPTIONS]:
+        expected = ", ".join(_OPTIONS)
+        raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {expected}")
+    if options is None:
+        return PredictionOptions(**named)
+    return replace(options, **named) if named else options
 
 
 def check_split(split: Any) -> None:
@@ -87,22 +82,22 @@ def check_split(split: Any) -> None:
         raise DataError(f"split: expected a Split, found {clipped(repr(split))}")
 
 
-def check_predictions(split: Split, predictions: Sequence[Prediction]) -> None:
-    """Refuse predictions that are not those of a corpus's sentences.
+def check_predictions(sentences: Sequence[Sentence], predictions: Sequence[Any]) -> None:
+    """Refuse predictions that are not those of these sentences.
 
     Raises:
         DataError: there is not one for each sentence, of as many words.
     """
     if not isinstance(predictions, Sequence):
         raise DataError(f"predictions: expected a list, found {clipped(repr(predictions))}")
-    sentences = split.sentences
     if len(predictions) != len(sentences):
         expected = plural(len(sentences), "sentence")
         raise DataError(
             f"predictions: expected one for each of {expected}, found {len(predictions):,}"
         )
     for number, (sentence, found) in enumerate(zip(sentences, predictions, strict=True), 1):
-        if not isinstance(found, Prediction) or len(found.words) != len(sentence):
+        is_other = isinstance(found, Prediction) and len(found.words) != len(sentence)
+        if is_other or not isinstance(found, Prediction | StringAnswer):
             raise DataError(
                 f"predictions: expected one of {plural(len(sentence), 'word')} for sentence "
                 f"{number:,}, found {clipped(repr(found))}"
@@ -145,19 +140,3 @@ def check_stretches(
                     f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "
                     f"found one from {start} to {end}"
                 )
-
-
-def check_annotates(task: Task, config: Config) -> None:
-    """Refuse sentences that are to be annotated, where the task annotates nothing.
-
-    Raises:
-        DataError: they are refused.
-    """
-    if not task.annotates:
-        commands = (
-            "tagkit predict continues prefixes, and tagkit eval scores pairs"
-            if config.data.pairs
-            else "tagkit generate continues a text, and tagkit eval scores one (in Python, "
-            "tagkit.load_language_model loads it, and tagkit.evaluate scores a text)"
-        )
-        raise DataError(f"this is a language model, which annotates nothing: {commands}")

@@ -5,22 +5,26 @@ sentences, so more are looked for only where a set, or the search for the gold t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tagkit.config import Config
-from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.conformal import (
     SetCalibration,
     sentences_needed,
     set_size,
 )
-from tagkit.inference.predict.inputs import Text, as_tagged
-from tagkit.models.base.calibration import CLASSES, TAGS
+from tagkit.models.answers.kind import CLASSES, TAGS
+from tagkit.models.answers.texts import Text, as_tagged
 from tagkit.text.documents import whole_documents
-from tagkit.text.json_text import Record
-from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
+from tagkit.text.records import (
+    Alternative,
+    LabelScore,
+    Prediction,
+    Sentence,
+    TaggedText,
+    TagSet,
+    TextSets,
+)
 from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # whose module imports torch
@@ -29,47 +33,6 @@ if TYPE_CHECKING:  # whose module imports torch
 _FIRST, _GROWTH = 2, 4  # taggings of the first look, and how many times more in each further one
 # Whether enough taggings of a sentence, given by its number, are known.
 _Enough = Callable[[int, Sequence[Alternative]], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class TagSet(Record):
-    """The taggings of a sentence of which one is right as often as was asked for.
-
-    Attributes:
-        taggings: the most probable first, at least one.
-        reached_limit: whether these are as many as a set may have, so that some may be missing.
-    """
-
-    taggings: tuple[Alternative, ...]
-    reached_limit: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TextSets(TaggedText):
-    """A text with its most probable tags and classes, and the prediction sets that begin with them.
-
-    Attributes:
-        text: as in `TaggedText`, and so are the next four.
-        sentences: tokens of each sentence.
-        spans: of all sentences.
-        labels: classes of the text.
-        scores: every class with its probability.
-        coverage: share of sets that hold the right answer.
-        tag_sets: of each sentence; empty of a model without tags.
-        class_set: classes of the text, the most probable first; empty of a model that has none, or
-            that gives a text several.
-    """
-
-    coverage: float = 0.0
-    tag_sets: tuple[TagSet, ...] = ()
-    class_set: tuple[LabelScore, ...] = field(default=())
-
-
-def kinds_with_sets(config: Config, gives: LabelKinds) -> list[str]:
-    """The labels of a model that have sets: `TAGS`, `CLASSES`, both or none."""
-    has_tags = gives.tags and not config.data.tag_columns
-    has_class = gives.classes and not config.head.several_classes
-    return [name for name, is_there in ((TAGS, has_tags), (CLASSES, has_class)) if is_there]
 
 
 def require_sets(
@@ -83,14 +46,12 @@ def require_sets(
     """
     sentences_needed(coverage)  # checks its range
     setting = Setting("coverage", f"{coverage:g}")
-    kinds = kinds_with_sets(predictor.config, predictor.task.gives)
+    kinds = predictor.answers.sets
     if not kinds:
-        several = "gives a text several classes" if predictor.task.gives.classes else (
-            "predicts several columns" if predictor.task.gives.tags else "predicts no labels"
-        )  # fmt: skip
+        lacks = predictor.answers.lacks_sets
         raise DataError(
             Message(setting, ": expected a model of one tag column or of one class per text; this "
-                    f"one {several}")
+                    f"one {lacks}")
         )  # fmt: skip
     saved = predictor.calibration.sets if predictor.calibration is not None else {}
     missing = [kind for kind in kinds if kind not in saved]

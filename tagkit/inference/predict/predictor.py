@@ -16,32 +16,34 @@ from typing import Any, overload
 import torch
 
 from tagkit.errors import DataError
-from tagkit.inference.predict.arguments import ignore, model_path
+from tagkit.inference.predict.arguments import model_path, options_of
 from tagkit.inference.predict.garbage_collection import without_collection
-from tagkit.inference.predict.inputs import (
+from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets, with_sets
+from tagkit.inference.predict.sentence_predictor import SentencePredictor
+from tagkit.limits import BATCH_SIZE, WINDOW_WORDS
+from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.texts import (
     Input,
     Text,
     as_tagged,
-    as_text,
     inputs_of,
     is_one,
     materialized,
     words_of,
 )
-from tagkit.inference.predict.min_confidence import Removed
-from tagkit.inference.predict.prediction_sets import (
-    TextSets,
-    refuse_removal,
-    require_sets,
-    with_sets,
-)
-from tagkit.inference.predict.sentence_predictor import SentencePredictor
-from tagkit.inference.predict.value_checks import check_count
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
 from tagkit.models.base.device import choose_device
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.text.documents import DocumentParts
-from tagkit.text.records import Alternative, Document, Prediction, Sentence, Span, TaggedText
+from tagkit.text.records import (
+    Alternative,
+    Document,
+    Prediction,
+    Sentence,
+    Span,
+    TaggedText,
+    TextSets,
+)
+from tagkit.value_checks import check_count
 
 
 def load(
@@ -87,6 +89,7 @@ class Predictor(SentencePredictor):
     itself, so that as many caches are kept as calls have run at the same time.
 
     Attributes:
+        answers: what the model predicts of a text: how it is asked for, written and shown.
         config: the resolved configuration of the model.
         device: that it predicts on.
         precision: of the encoder's recurrent products.
@@ -98,102 +101,62 @@ class Predictor(SentencePredictor):
         task: what depends on what is predicted.
     """
 
-    # mypy sees overlapping overloads, as a str is an iterable of str too; one str is one text.
+    # A str is an iterable of str too; one str is one text.
     @overload
-    def predict(  # type: ignore[overload-overlap]
+    def predict(
         self,
         inputs: str | Sentence | Document,
-        *,
-        batch_size: int = ...,
-        confidence: bool = ...,
-        max_length: int = ...,
-        threshold: float | None = ...,
-        min_confidence: float | None = ...,
-        on_long: Callable[[int], None] = ...,
-        on_removed: Callable[[Removed], None] = ...,
+        options: PredictionOptions | None = ...,
+        **named: Any,
     ) -> TaggedText: ...
 
     @overload
     def predict(
-        self,
-        inputs: Iterable[Input],
-        *,
-        batch_size: int = ...,
-        confidence: bool = ...,
-        max_length: int = ...,
-        threshold: float | None = ...,
-        min_confidence: float | None = ...,
-        on_long: Callable[[int], None] = ...,
-        on_removed: Callable[[Removed], None] = ...,
+        self, inputs: Iterable[Input], options: PredictionOptions | None = ..., **named: Any
     ) -> list[TaggedText]: ...
 
     @without_collection()
     def predict(
         self,
         inputs: str | Sentence | Document | Iterable[Input],
-        *,
-        batch_size: int = BATCH_SIZE,
-        confidence: bool = False,
-        max_length: int = MAX_LENGTH,
-        threshold: float | None = None,
-        min_confidence: float | None = None,
-        on_long: Callable[[int], None] = ignore,
-        on_removed: Callable[[Removed], None] = ignore,
-    ) -> TaggedText | list[TaggedText]:
+        options: PredictionOptions | None = None,
+        **named: Any,
+    ) -> Any:
         """Predict tags and spans, with their offsets in the text, and classes of the text.
 
         Args:
             inputs: one raw text, `Sentence` or `Document`, or several inputs, each of these or a
                 sequence of words. A raw text is split into sentences and tokens. A line end ends a
                 sentence; if texts have classes, each text is read as one sequence.
-            batch_size: maximum number of sentences in a batch.
-            confidence: whether to compute probabilities.
-            max_length: maximum number of words in a sentence; a tagger reads longer ones in
-                overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
-            threshold: minimum class probability for a label; None for the configured one, or, if
-                each text has one class, for the most probable class whatever its probability.
-            min_confidence: probability from which on a predicted span, label or class is kept;
-                None to keep all. Tags of spans that are not kept become O, plain labels "_".
-            on_long: called with the number of words of each longer sentence.
-            on_removed: called with what was not kept; its `counts` are removed ones and all.
+            options: what is asked of the model; None for the defaults.
+            named: fields of `PredictionOptions`, such as confidence, threshold or batch_size, in
+                place of those of `options`.
 
         Returns:
-            The prediction for one text, or a list of predictions for several inputs.
+            The prediction for one text, or a list of predictions for several inputs. That of a
+            model that writes strings is a `StringAnswer`.
 
         Raises:
             DataError: an input of another type, a sequence without words, an empty word, a
-                `Sentence` without the feature columns that the model was trained with, a
-                `threshold` for a model without classes, or a `max_length` for one that reads texts
-                whole.
+                `Sentence` without the feature columns that the model was trained with, or an option
+                that is unknown, out of its range or without effect on the model.
         """
+        asked = options_of(options, named)
         texts = self._texts(inputs)
         # All sentences of all texts at once, so that batches are full and of similar length.
-        predictions = self.annotate(
-            [sentence for text in texts for sentence in text.sentences],
-            batch_size=batch_size,
-            confidence=confidence,
-            max_length=max_length,
-            threshold=threshold,
-            min_confidence=min_confidence,
-            on_long=on_long,
-            on_removed=on_removed,
-        )
-        found = iter(predictions)
-        tagged = [as_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
-        return tagged[0] if is_one(inputs) else tagged
+        found = iter(self.annotate([each for text in texts for each in text.sentences], asked))
+        answers = [
+            self.answers.assemble(text, [next(found) for _ in text.sentences]) for text in texts
+        ]
+        return answers[0] if is_one(inputs) else answers
 
     def stream(
         self,
         inputs: Iterable[Input],
+        options: PredictionOptions | None = None,
         *,
-        batch_size: int = BATCH_SIZE,
-        confidence: bool = False,
-        max_length: int = MAX_LENGTH,
-        threshold: float | None = None,
-        min_confidence: float | None = None,
-        on_long: Callable[[int], None] = ignore,
-        on_removed: Callable[[Removed], None] = ignore,
         window_words: int = WINDOW_WORDS,
+        **named: Any,
     ) -> Iterator[TaggedText]:
         """Predict for any number of inputs in constant memory, in their order, as they are read.
 
@@ -204,17 +167,12 @@ class Predictor(SentencePredictor):
         Args:
             inputs: any iterable of what `predict` takes: lines of a file, records of `read`, a
                 generator that never ends.
-            batch_size: as for `predict`.
-            confidence: as for `predict`.
-            max_length: as for `predict`.
-            threshold: as for `predict`.
-            min_confidence: as for `predict`.
-            on_long: as for `predict`.
-            on_removed: as for `predict`, of each chunk.
+            options: as for `predict`; on_removed is called for each chunk.
             window_words: number of words, roughly, that are read before they are predicted
                 together. With 1 each input is answered before the next is taken, which is slow. A
                 `Sentence` of a document waits for the others of it if the model reads documents, or
                 has label consistency.
+            named: as for `predict`.
 
         Raises:
             DataError: as for `predict`; or the inputs are a single text.
@@ -225,24 +183,16 @@ class Predictor(SentencePredictor):
         # Checked here, and not when the first answer is taken, which may be elsewhere.
         several = inputs_of(inputs)
         check_count("window_words", window_words)
-        options: dict[str, Any] = {
-            "batch_size": batch_size,
-            "confidence": confidence,
-            "max_length": max_length,
-            "threshold": threshold,
-            "min_confidence": min_confidence,
-            "on_long": on_long,
-            "on_removed": on_removed,
-        }
+        asked = options_of(options, named)
         chunks = chunks_of(
             several,
             window_words,
             self._batches.check_features,
             document_words=self.config.document_words,
-            max_length=max_length,
+            max_length=asked.max_length,
             marked_only=self.config.marked_documents_only,
         )
-        return (answer for chunk in chunks for answer in self.predict(chunk, **options))
+        return (answer for chunk in chunks for answer in self.predict(chunk, asked))
 
     # As for `predict`: one str is one text.
     @overload
@@ -293,9 +243,8 @@ class Predictor(SentencePredictor):
         self,
         inputs: str | Sentence | Document,
         coverage: float = ...,
-        *,
-        batch_size: int = ...,
-        **options: Any,
+        options: PredictionOptions | None = ...,
+        **named: Any,
     ) -> TextSets: ...
 
     @overload
@@ -303,9 +252,8 @@ class Predictor(SentencePredictor):
         self,
         inputs: Iterable[Input],
         coverage: float = ...,
-        *,
-        batch_size: int = ...,
-        **options: Any,
+        options: PredictionOptions | None = ...,
+        **named: Any,
     ) -> list[TextSets]: ...
 
     @without_collection()
@@ -313,9 +261,8 @@ class Predictor(SentencePredictor):
         self,
         inputs: str | Sentence | Document | Iterable[Input],
         coverage: float = 0.9,
-        *,
-        batch_size: int = BATCH_SIZE,
-        **options: Any,
+        options: PredictionOptions | None = None,
+        **named: Any,
     ) -> TextSets | list[TextSets]:
         """Predict sets of taggings, and of classes, of which one is right as often as asked for.
 
@@ -323,9 +270,9 @@ class Predictor(SentencePredictor):
             inputs: as for `predict`; no sentence is cut for its set, however long it is.
             coverage: share of sets that hold the right answer, 0.5 to 0.99, on texts like those
                 that the model was calibrated with by `tagkit calibrate`.
-            batch_size: maximum number of sentences in a batch.
-            options: the others of `predict`, for the answers that the sets stand beside, but for
+            options: as for `predict`, for the answers that the sets stand beside, but for
                 `min_confidence`: a set also has answers that are improbable.
+            named: as for `predict`.
 
         Returns:
             The prediction for one text with a set for each of its sentences, or a list of such
@@ -336,17 +283,19 @@ class Predictor(SentencePredictor):
                 small for the coverage, `min_confidence` is given, or an input cannot be read, as
                 for `predict`.
         """
+        asked = options_of(options, named)
         require_sets(self, coverage)  # before the work
-        refuse_removal(options.get("min_confidence"))
+        refuse_removal(asked.min_confidence)
         items = [materialized(item) for item in inputs_of(inputs)]  # read twice below
-        answers = self.predict(items, batch_size=batch_size, **options)
+        answers = self.predict(items, asked)
         texts = self._texts(items)
-        found = with_sets(self, texts, answers, coverage, batch_size=batch_size)
+        found = with_sets(self, texts, answers, coverage, batch_size=asked.batch_size)
         return found[0] if is_one(inputs) else found
 
     def _texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
+        """The inputs as the model reads them."""
         tokenizer, whole = self.config.data.tokenizer, self.task.is_whole
-        return [as_text(item, tokenizer, whole=whole) for item in inputs_of(inputs)]
+        return [self.answers.read(item, tokenizer, whole=whole) for item in inputs_of(inputs)]
 
 
 def alternatives_of_text(

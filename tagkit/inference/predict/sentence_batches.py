@@ -1,29 +1,277 @@
-"""Sentences -> the batches that a model reads in prediction, with the words that it has cached."""
+"""Sentences -> the batches that a model reads in prediction, with the words that it has cached.
+
+What a model computes for a word by itself is computed once in prediction: its embedding, its
+character vector and the encoder's input product are the same for each of its tokens, so they are
+kept, for as many words as fit into a bounded amount of memory.
+
+A sentence brings a few new words. For so few a call of torch costs more than the arithmetic: the
+embeddings of 25 words and of their affixes took 200 microseconds with torch's calls, and take 60 in
+NumPy (`WordReader`).
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.errors import DataError, DeviceError
 from tagkit.features import Ids
 from tagkit.features.batching.document_batches import batches_to_predict
-from tagkit.features.batching.encoding import Indexed, index
+from tagkit.features.batching.encoding import EncodedWords, Indexed, encode_words, index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import check_words
 from tagkit.inference.predict.label_consistency import document_groups, in_agreement
-from tagkit.inference.predict.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.base.device import leave_threads_of_parent
+from tagkit.models.base.feature_rows import FeatureRows, RowMaker
+from tagkit.models.base.member import Member
 from tagkit.models.base.memory import forget, is_out_of_memory
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.tensors import to_tensors
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.inference import CachedWords, CharReader, layer_readers
+from tagkit.nn.layers.row_reader import RowReader
+from tagkit.nn.recurrence.recurrence import Floats
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural
+
+_MAX_BYTES = 64 * 2**20  # of the cached rows, vectors and projections together
+_MAX_CHARS = 16 * 2**20  # of all cached words, which are the keys of a dict
+# Words that are read at once: all their affixes are in memory one by one before they are summed.
+_FEW = 64
+
+
+class WordCache:
+    """Vectors and projections of the words that a model has read; its weights must not change."""
+
+    def __init__(
+        self, model: Model, vocabulary: Vocabulary, device: torch.device, precision: str
+    ) -> None:
+        """An empty cache, for the model's weights as they are now.
+
+        `precision`, one of `inference.PRECISIONS`, is that of the encoder's recurrent products.
+        """
+        self._model = model
+        self._vocabulary = vocabulary
+        # Of each member of an ensemble; their rows have the same numbers.
+        self._tables = [_WordTable(member, device, precision) for member in model.members]
+        self._features = _FeatureTable.of(model, vocabulary)
+        self._row_bytes = sum(table.row_bytes for table in self._tables)
+        if self._features is not None:
+            self._row_bytes += self._features.row_bytes
+        self._rows: dict[str, int] = {}
+        self._chars = 0  # number of characters in all cached words
+
+    def rows(self, words: Sequence[str]) -> Ids:
+        """The row of each of these distinct words, which are added to the cache if they are new.
+
+        Rows returned by earlier calls may belong to other words afterwards.
+        """
+        new = [word for word in words if word not in self._rows]
+        chars = sum(map(len, new))
+        too_many = len(self._rows) + len(new) > _MAX_BYTES // self._row_bytes
+        full = too_many or self._chars + chars > _MAX_CHARS
+        # A full cache is emptied, not trimmed: all words of one call must have rows at the same
+        # time, and frequent words are back after a few sentences.
+        if new and full:
+            self._rows.clear()
+            new = list(words)
+            self._chars, chars = 0, sum(map(len, new))
+        if new:
+            self._chars += chars
+            self._add(new)
+        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+
+    def table(self) -> CachedWords:
+        """The cached rows, for the model to read."""
+        # Call it after `rows`, which may replace the tensors.
+        first, *others = [table.words() for table in self._tables]
+        return replace(first, others=tuple(others)) if others else first
+
+    def feature_rows(self) -> FeatureRows | None:
+        """The same words as a CRF of word features reads them; None where none counts."""
+        # Call it after `rows`, too.
+        return None if self._features is None else self._features.rows()
+
+    @torch.inference_mode()
+    def _add(self, words: Sequence[str]) -> None:
+        # The trainer predicts on dev between epochs: on a GPU, where torch's own layers read the
+        # characters, dropout would be cached without this.
+        if self._model.training:
+            self._model.eval()
+        begin = len(self._rows)
+        # All members have the same sizes, so the first one's characters are those of all.
+        reads_chars = self._model.embed.chars is not None
+        encoded = encode_words(words, self._vocabulary, chars=reads_chars)
+        for table in self._tables:
+            table.add(encoded, begin, begin + len(words), _MAX_BYTES // self._row_bytes)
+        if self._features is not None:
+            self._features.add(words, begin, _MAX_BYTES // self._row_bytes)
+        self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
+
+
+class _WordTable:
+    """What one network computes of words, a row for each."""
+
+    def __init__(self, member: Member, device: torch.device, precision: str) -> None:
+        """An empty table; the parameters are those of `WordCache`."""
+        self._member = member
+        self._device = device
+        # On a GPU torch's own layers are faster than reading rows, so vectors alone are cached.
+        self._readers = layer_readers(member.encoder, precision) if device.type == "cpu" else []
+        self._reader = self._readers[0] if self._readers else None
+        self._features: tuple[Tensor, ...] = ()
+        self._char_reader: CharReader | None = None
+        self._words: WordReader | None = None  # of few words
+        if self._reader is not None:
+            self._features = self._projected_features()
+            chars = member.embed.chars
+            self._char_reader = chars.reader() if chars is not None else None
+            self._words = WordReader(member.embed, self._char_reader, self._reader)
+        # (rows, features) and (rows, outputs); memory is allocated with the first words
+        self._vectors = torch.empty(0, device=device)
+        self._projected = torch.empty(0, device=device)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row, vector and projection together."""
+        outputs = self._reader.outputs if self._reader else 0
+        return 4 * (self._member.embed.vector_size + outputs)  # float32: 4 bytes
+
+    def words(self) -> CachedWords:
+        """The rows as they are now."""
+        return CachedWords(self._vectors, self._readers, self._projected, self._features)
+
+    def add(self, words: EncodedWords, begin: int, end: int, limit: int) -> None:
+        """Compute the rows `begin` to `end`, of a table that is to have `limit` of them."""
+        embed, size = self._member.embed, max(end, limit)
+        self._vectors = _with_room(self._vectors, end, (size, embed.vector_size))
+        if self._reader is not None:
+            self._projected = _with_room(self._projected, end, (size, self._reader.outputs))
+        # Straight into the tables: the largest tensors of a prediction are not in memory twice.
+        vectors, projected = self._vectors[begin:end], self._projected[begin:end]
+        if self._words is not None and self._words.takes(end - begin):
+            # Neither sorted nor padded: of the new words of a sentence that would be half the work.
+            self._words.read(words, vectors, projected)
+            return
+        batch, position = words.words(np.arange(end - begin))
+        by_length = self._member.vectors(to_tensors(batch, self._device), self._char_reader)
+        # The network reads words by length; back into the order of `words`.
+        places = torch.from_numpy(position).to(self._device)
+        torch.index_select(by_length, 0, places, out=vectors)
+        if self._reader is not None:
+            self._reader.project(vectors, 0, out=projected)
+
+    @torch.inference_mode()
+    def _projected_features(self) -> tuple[Tensor, ...]:
+        """For each feature column (values, outputs): few values, so all are projected at once."""
+        assert self._reader is not None
+        # A token's input is [word vector, feature, feature, ...]; `first` is where a part begins.
+        first, tables = self._member.embed.vector_size, []
+        for table in self._member.embed.features:
+            weight = table.weight
+            assert isinstance(weight, Tensor)
+            tables.append(self._reader.project(weight, first))
+            first += weight.shape[1]
+        return tuple(tables)
+
+
+class _FeatureTable:
+    """What a CRF of word features has of words, a row for each after those of the borders."""
+
+    def __init__(self, crf: FeatureCrf, vectors: Tensor, vocabulary: Vocabulary) -> None:
+        """An empty table; the arguments are those of `RowMaker`."""
+        self._maker = RowMaker(crf, vectors, vocabulary)
+        self._borders = self._maker.borders()
+        self._scores, self._parts = self._borders.scores, self._borders.parts
+
+    @staticmethod
+    def of(model: Model, vocabulary: Vocabulary) -> "_FeatureTable | None":
+        """The table of a model; None where no such CRF counts, as in the epochs of training."""
+        crf = model.feature_crf
+        if crf is None or not float(crf.share):
+            return None
+        return _FeatureTable(crf, model.embed.words.vectors, vocabulary)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return self._borders.row_bytes
+
+    def rows(self) -> FeatureRows:
+        """The rows as they are now."""
+        return FeatureRows(self._scores, self._parts)
+
+    def add(self, words: Sequence[str], begin: int, limit: int) -> None:
+        """Compute the rows of words from `begin` on, of a table that is to have `limit` of them."""
+        borders = len(self._borders.parts)
+        first, end = borders + begin, borders + begin + len(words)
+        if end > len(self._scores):  # as in `_with_room`: no rows but those of the borders are lost
+            size, own = max(end, borders + limit), self._borders
+            self._scores = own.scores.new_empty(size, *own.scores.shape[1:])
+            self._parts = np.empty((size, own.parts.shape[1]), own.parts.dtype)
+            self._scores[:borders], self._parts[:borders] = own.scores, own.parts
+        found = self._maker.rows(words)
+        self._scores[first:end], self._parts[first:end] = found.scores, found.parts
+
+
+def _with_room(table: Tensor, end: int, shape: tuple[int, int]) -> Tensor:
+    """The table, or a new one of this shape if it has fewer than `end` rows.
+
+    A table is allocated with as many rows as the cache may have, and with more only if one call
+    brings more distinct words than that, for which the cache has been emptied: so no rows are ever
+    copied.
+    """
+    # The system provides memory on the first write, so rows that are never used cost nothing.
+    return table if end <= len(table) else table.new_empty(shape)
+
+
+class WordReader:
+    """Reads few words on a CPU, with the weights as they are now."""
+
+    def __init__(self, embed: TokenEmbedding, chars: CharReader | None, inputs: RowReader) -> None:
+        """`chars`: of the embedding's characters; `inputs`: of the encoder's first layer."""
+        # Tensors, and no arrays of their memory: torch moves it when the model is sent to another
+        # process, and an array would be left with memory that is free.
+        self._trained = embed.words.trained.weight.detach()
+        # Row 0 alone is that of no vector.
+        self._vectors = embed.words.vectors if len(embed.words.vectors) > 1 else None
+        self._chars = chars
+        self._affixes = embed.affixes.table.weight.detach() if embed.affixes is not None else None
+        self._inputs = inputs
+
+    def takes(self, words: int) -> bool:
+        """Whether `read` is faster than torch for so many words."""
+        return words < _FEW and (self._chars is None or self._chars.packs(words))
+
+    def read(self, words: EncodedWords, vectors: Tensor, projected: Tensor) -> None:
+        """Fill in what is cached of words: the arrays of `CachedWords`.
+
+        Args:
+            words: few, as `takes` says.
+            vectors: (words, features), what `TokenEmbedding.vectors` gives.
+            projected: (words, outputs of `inputs`).
+        """
+        parts: list[Floats] = [self._trained.numpy().take(words.word_ids, 0)]  # (words, dim)
+        if self._vectors is not None:
+            parts[0] += self._vectors.numpy().take(words.vector_rows, 0)
+        if self._chars is not None:
+            parts.append(self._chars.read_few(words.chars, words.char_counts))
+        if self._affixes is not None:
+            known = (words.affix_ids != 0).astype(np.float32)
+            # (words, 1, affixes) @ (words, affixes, dim): a sum of the rows of known affixes
+            sums = np.matmul(known[:, None], self._affixes.numpy().take(words.affix_ids, 0))
+            parts.append(sums[:, 0])
+        np.concatenate(parts, 1, out=vectors.numpy())
+        self._inputs.project_few(vectors, projected)
+
 
 Answer = TypeVar("Answer")
 

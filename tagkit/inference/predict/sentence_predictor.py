@@ -6,7 +6,9 @@ decode    the task: ids -> predictions
 outputs   windows joined, batches in the order of the sentences
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -17,22 +19,21 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import (
-    check_annotates,
     check_predictions,
     check_split,
     check_stretches,
     checked_sentences,
-    ignore,
-    refuse_ineffective,
+    options_of,
 )
 from tagkit.inference.predict.garbage_collection import without_collection
-from tagkit.inference.predict.min_confidence import Removed, without_probabilities, without_unlikely
 from tagkit.inference.predict.sentence_batches import SentenceBatches
-from tagkit.inference.predict.value_checks import check_count, check_function, check_probability
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.models.answers.kind import TAGS
+from tagkit.models.answers.min_confidence import without_probabilities
+from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.calibration import ModelCalibration
 from tagkit.models.base.model import Model
-from tagkit.models.base.task_records import ModelContext, PredictionOptions
+from tagkit.models.base.task_records import ModelContext
 from tagkit.models.tagging.tag_scoring import tags_in
 from tagkit.models.task_table import task_of
 from tagkit.nn.layers.inference import PRECISIONS, precisions_of
@@ -40,6 +41,7 @@ from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 from tagkit.text.windows import cut, windows
+from tagkit.value_checks import check_count
 from tagkit.wording import Setting, clipped, joined
 
 
@@ -85,6 +87,7 @@ class SentencePredictor:
                 f"encoder.cell = {cell!r}: expected precision fp32, found {precision}"
             )
         self.task = task_of(config)
+        self.answers = self.task.answers(config, vocabulary)
         self.model = model.to(device)
         self.vocabulary = vocabulary
         self.config = config
@@ -103,88 +106,69 @@ class SentencePredictor:
         return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
 
     @without_collection()
-    @chosen_threads()
     def annotate(
         self,
         sentences: Iterable[Sentence],
-        *,
-        batch_size: int,
-        confidence: bool,
-        max_length: int = MAX_LENGTH,
-        threshold: float | None = None,
-        min_confidence: float | None = None,
-        on_long: Callable[[int], None] = ignore,
-        on_removed: Callable[[Removed], None] = ignore,
-    ) -> list[Prediction]:
+        options: PredictionOptions | None = None,
+        **named: Any,
+    ) -> list[Any]:
         """Predict tags, spans and classes of each sentence, in the order of the sentences.
 
         Args:
             sentences: with the feature columns of training; their own tags and classes are ignored.
                 A model that reads documents reads neighbours of one `document` as one sequence;
                 with label consistency the mentions of a name in them help to decide on each other.
-            batch_size: maximum number of sentences in a batch, or of documents.
-            confidence: whether to compute probabilities.
-            max_length: maximum number of words in a sentence; a tagger reads longer ones in
-                overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
-            threshold: minimum class probability for a label; None for the configured one, or, if
-                each text has one class, for the most probable class whatever its probability.
-            min_confidence: probability from which on a predicted span, label or class is kept;
-                None to keep all.
-            on_long: called with the number of words of each longer sentence.
-            on_removed: called with what was not kept.
+            options: what is asked of the model; None for the defaults.
+            named: fields of `PredictionOptions`, such as confidence or batch_size, in place of
+                those of `options`.
+
+        Returns:
+            A `Prediction` for each.
 
         Raises:
-            DataError: a number is out of its range, `threshold` or `max_length` has no effect on
-                the model, `on_long` or `on_removed` is no function, or one of `sentences` is not a
-                Sentence.
+            DataError: an option is unknown, out of its range or without effect on the model, or one
+                of `sentences` is not a Sentence.
         """
-        check_annotates(self.task, self.config)
-        sentences = checked_sentences(sentences)
-        check_count("batch_size", batch_size)
-        check_count("max_length", max_length)
-        for name, value in (("threshold", threshold), ("min_confidence", min_confidence)):
-            if value is not None:
-                check_probability(name, value)
-        refuse_ineffective(self.task, threshold, max_length)
-        check_function("on_long", on_long, "a number")
-        check_function("on_removed", on_removed, "what is not kept")
+        asked = options_of(options, named)
+        asked.check()
+        self.answers.check(asked, precision=self.precision)
+        return self._predicted(checked_sentences(sentences), asked)
+
+    @chosen_threads()
+    def _predicted(self, sentences: Sequence[Sentence], options: PredictionOptions) -> list[Any]:
+        """The prediction for each sentence."""
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".
-        if self.task.is_whole:
-            max_length = max(len(sentence) for sentence in sentences)
-        for sentence in sentences:
-            if len(sentence) > max_length:
-                on_long(len(sentence))
-        plans = [windows(len(sentence), max_length) for sentence in sentences]
-        # Nearly all sentences have one window; they are not copied.
-        pieces = [
-            sentence if len(plan) == 1 else cut(sentence, window)
-            for sentence, plan in zip(sentences, plans, strict=True)
-            for window in plan
-        ]
-        # In the order of sentences and of their windows, which the loop below takes one by one.
-        options = PredictionOptions(confidence or min_confidence is not None, threshold)
-        found = iter(self._decode(pieces, batch_size, options))
-        predictions = []
-        for sentence, plan in zip(sentences, plans, strict=True):
-            # (start, prediction) of each window
-            parts = [(start, next(found)) for start, _ in plan]
-            whole = parts[0][1] if len(parts) == 1 else None
-            predictions.append(whole or self.task.join(self._context, sentence.words, parts))
-        if min_confidence is None:
+        longest = self.task.longest(options.max_length)
+        # Of the few sentences that are longer, the windows that they are read in.
+        plans: dict[int, list[tuple[int, int]]] = {}
+        pieces: list[Sentence] = []
+        for number, sentence in enumerate(sentences):
+            if len(sentence) <= longest:
+                pieces.append(sentence)
+                continue
+            options.on_long(len(sentence))
+            plans[number] = windows(len(sentence), longest)
+            pieces += (cut(sentence, window) for window in plans[number])
+        minimum = options.min_confidence
+        inner = options if minimum is None else replace(options, confidence=True)
+        # In the order of sentences and of their windows.
+        predictions = self.task.predict(self._context, pieces, inner, self._batches.answers)
+        if plans:
+            found = iter(predictions)
+            predictions = []
+            for number, sentence in enumerate(sentences):
+                if number not in plans:
+                    predictions.append(next(found))
+                    continue
+                # (start, prediction) of each window
+                parts = [(start, next(found)) for start, _ in plans[number]]
+                predictions.append(self.task.join(self._context, sentence.words, parts))
+        if minimum is None:
             return predictions
-        scheme, columns = self.config.data.scheme, self.vocabulary.columns
-        predictions = without_unlikely(predictions, min_confidence, scheme, columns, on_removed)
-        return predictions if confidence else [*map(without_probabilities, predictions)]
-
-    def _decode(
-        self, sentences: Sequence[Sentence], batch_size: int, options: PredictionOptions
-    ) -> list[Prediction]:
-        context = self._context
-        return self._batches.answers(
-            sentences, batch_size, lambda _, batch: self.task.decode(context, batch, options)
-        )
+        predictions = self.answers.unlikely_removed(predictions, minimum, options.on_removed)
+        return predictions if options.confidence else [*map(without_probabilities, predictions)]
 
     @chosen_threads()
     def _alternatives(
@@ -201,8 +185,8 @@ class SentencePredictor:
             DataError: the model predicts no tags, `count` is below 1, or a sentence has no words
                 or lacks feature columns.
         """
-        check_annotates(self.task, self.config)
-        if not self.task.gives.tags:
+        self.task.require_labels(self.config)
+        if not self.answers.by_token:
             raise DataError("this model classifies texts: it has no sequences of tags")
         check_count("count", count)
         check_count("batch_size", batch_size)
@@ -238,7 +222,7 @@ class SentencePredictor:
             DataError: the model predicts no tags, or several columns of them; a sentence has none,
                 or a stretch lies outside of it.
         """
-        if not self.task.gives.tags or self.config.data.tag_columns:
+        if TAGS not in self.answers.sets:
             raise DataError("expected a model of one tag column")
         sentences = checked_sentences(sentences)
         check_stretches(sentences, stretches)
@@ -265,11 +249,35 @@ class SentencePredictor:
             DataError: it is no corpus.
         """
         check_split(split)
-        # The default length of windows, not that of the configuration: `predict` uses the same.
-        found: Sequence[Prediction] = ()  # where the text itself is scored
-        if self.task.annotates:
-            found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
+        found = self.predictions_of(split, batch_size=batch_size)
         return self.report(split, found, strict=strict)
+
+    @without_collection()
+    def predictions_of(
+        self,
+        split: Split,
+        *,
+        batch_size: int,
+        confidence: bool = False,
+        max_length: int = MAX_LENGTH,
+    ) -> list[Any]:
+        """The predictions that a score on a corpus needs; none where the text itself is scored.
+
+        Args:
+            split: the corpus.
+            batch_size: maximum number of sentences in a batch.
+            confidence: whether to compute probabilities.
+            max_length: maximum number of words of a sentence that is read as one.
+
+        Raises:
+            DataError: `batch_size` or `max_length` is out of its range.
+        """
+        # The default length of windows, not that of the configuration: `predict` uses the same.
+        options = PredictionOptions(
+            batch_size=batch_size, confidence=confidence, max_length=max_length
+        )
+        options.check()
+        return self._predicted(checked_sentences(self.task.to_predict(split)), options)
 
     def report(
         self, split: Split, predictions: Sequence[Prediction], *, strict: bool = False
@@ -285,8 +293,7 @@ class SentencePredictor:
             DataError: it is no corpus, or the predictions are not those of its sentences.
         """
         check_split(split)
-        if self.task.annotates:
-            check_predictions(split, predictions)
+        check_predictions(self.task.to_predict(split), predictions)
         return self.task.score(self._context, split, predictions, strict=strict)
 
     def judged(
@@ -303,7 +310,7 @@ class SentencePredictor:
             DataError: as of `report`, or there are no probabilities.
         """
         check_split(split)
-        check_predictions(split, predictions)
+        check_predictions(self.task.to_predict(split), predictions)
         if any(_lacks_probabilities(each) for each in predictions):
             raise DataError(
                 "predictions: expected probabilities, found none; predict with confidence=True"

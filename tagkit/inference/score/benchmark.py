@@ -11,7 +11,6 @@ from pathlib import Path
 
 from tagkit.config import DataConfig
 from tagkit.corpus.records.dataset import Split
-from tagkit.inference.predict.arguments import check_annotates
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
@@ -86,7 +85,7 @@ def measure(
         DataError: the corpus cannot be used, or the model predicts no labels.
     """
     first = load(model, device)
-    check_annotates(first.task, first.config)
+    first.task.require_labels(first.config)
     split = gold_split(first, path, data)
     for text in split.notes:
         note(text)

@@ -31,7 +31,8 @@ from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.evaluate_sets import fit_sets
 from tagkit.inference.score.score import gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.base.calibration import CLASSES, ModelCalibration, set_temperatures
+from tagkit.models.answers.kind import CLASSES
+from tagkit.models.base.calibration import ModelCalibration, set_temperatures
 from tagkit.models.folder.model_folder import find_bundle
 from tagkit.models.folder.parts import store_calibration
 from tagkit.nn.heads.temperature import UNCALIBRATED

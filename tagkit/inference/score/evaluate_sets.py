@@ -17,7 +17,6 @@ from tagkit.evaluation.scores.conformal import (
 )
 from tagkit.inference.predict.prediction_sets import (
     class_count,
-    kinds_with_sets,
     probs_of,
     require_sets,
     sets_of_tags,
@@ -27,7 +26,7 @@ from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.predict.sentence_predictor import SentencePredictor
 from tagkit.inference.score.score import gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.base.calibration import CLASSES, TAGS
+from tagkit.models.answers.kind import CLASSES, TAGS
 from tagkit.text.records import Alternative, LabelScore, Sentence
 from tagkit.text.schemes import has_spans, to_spans
 
@@ -84,9 +83,9 @@ def fit_sets(
         batch_size: maximum number of sentences in a batch.
 
     Returns:
-        A calibration of each of `kinds_with_sets`.
+        A calibration of each of `AnswerKind.sets`.
     """
-    kinds = kinds_with_sets(predictor.config, predictor.task.gives)
+    kinds = predictor.answers.sets
     found = {}
     if TAGS in kinds:
         gold = _GoldTags(predictor, split)

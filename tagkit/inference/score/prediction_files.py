@@ -27,11 +27,7 @@ from tagkit.corpus.source.options import silent, source_of
 from tagkit.corpus.source.pieces import Writing
 from tagkit.corpus.source.source import is_pipe
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.predict.inputs import as_tagged, as_text
-from tagkit.inference.stream.annotate import AnswerOptions, style_of
-from tagkit.inference.write.render import answer_lines
-from tagkit.inference.write.style import Origin
-from tagkit.limits import BATCH_SIZE
+from tagkit.models.answers.kind import JSONL, Origin, Style, answer_lines
 from tagkit.text.records import Document, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 
@@ -40,7 +36,6 @@ if TYPE_CHECKING:  # whose module imports torch
 
 _NO_CLASS = "_"  # in a column, which cannot be empty
 _WRITING = Writing(plain=False, single=True, note=silent)
-_JSONL = AnswerOptions("jsonl", False, 0, None, BATCH_SIZE, None)
 
 
 def predicted_text(
@@ -54,11 +49,11 @@ def predicted_text(
         predictions: for its sentences, in order.
         file: that the corpus was read from, perhaps as a part of it.
     """
-    gives_tags = predictor.task.gives.tags
+    by_token = predictor.answers.by_token
     try:
-        if gives_tags and (found := _lines_of(predictor, split, file)):
+        if by_token and (found := _lines_of(predictor, split, file)):
             return found.text(_with_predictions(found, predictor, split, predictions))
-        write = _in_columns if gives_tags else _in_format_of_texts
+        write = _in_columns if by_token else _in_format_of_texts
         return "".join(write(predictor, split, predictions))
     except FormatError:  # JSON holds what a line of cells cannot, such as a tab
         return "".join(_as_json(predictor, split, predictions))
@@ -79,7 +74,7 @@ def gold_text(predictor: "Predictor", split: Split, file: str) -> str | None:
     task = predictor.task
     if not (task.needs.tags or task.needs.classes):
         return None
-    if not task.gives.tags:
+    if not predictor.answers.by_token:
         documents = [_document(sentence, split) for sentence in split.sentences]
         json = FORMATS["jsonl-texts"]
         try:
@@ -193,7 +188,7 @@ def _in_columns(
     predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """Gold tag and predicted tag come last, where `tagkit eval` looks for them."""
-    with_classes = predictor.task.gives.classes
+    with_classes = predictor.task.needs.classes
 
     def row(sentence: Sentence, prediction: Prediction) -> Sentence:
         cells = sentence.features
@@ -215,7 +210,7 @@ def _in_format_of_texts(
 ) -> Iterator[str]:
     """The corpus with the predicted classes in place of its own."""
     format = _format_of_texts(split)
-    if format is None:
+    if format is None or not predictor.task.needs.classes:
         return _as_json(predictor, split, predictions)
     documents = (
         _document(replace(sentence, labels=prediction.labels), split)
@@ -246,9 +241,9 @@ def _as_json(
     predictor: "Predictor", split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """A JSON object for each text, with what the model predicts."""
-    style, tokenizer = style_of(predictor, _JSONL), predictor.config.data.tokenizer
+    style, tokenizer = Style(JSONL, predictor.answers), predictor.config.data.tokenizer
     for sentence, prediction in zip(split.sentences, predictions, strict=True):
-        text = as_text(sentence, tokenizer, whole=predictor.task.is_whole)
+        text = predictor.answers.read(sentence, tokenizer, whole=predictor.task.is_whole)
         origin = Origin(split.path, sentence.lines[0] if sentence.lines else 1)
-        tagged = as_tagged(text, [prediction])
-        yield from (f"{line}\n" for line in answer_lines(tagged, style, origin))
+        answer = predictor.answers.assemble(text, [prediction])
+        yield from (f"{line}\n" for line in answer_lines(answer, style, origin))

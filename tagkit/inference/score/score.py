@@ -49,10 +49,12 @@ class DevScores:
             micro F1 of spans or accuracy of plain labels; accuracy of classes (micro F1 if a text
             may have several); with tags and classes, the mean of the two.
         parts: all scores by name, 0 to 1.
+        loss: as in `Task.dev_loss`.
     """
 
     headline: float
     parts: Mapping[str, float]
+    loss: float | None = None
 
 
 def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
@@ -63,7 +65,8 @@ def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores
     # The full report holds counts of every type, which the history of a run does not need.
     report = evaluate_split(predictor, split, batch_size=batch_size)
     criterion = predictor.task.criterion(predictor.config)
-    return DevScores(criterion.of_report(report), report.parts())
+    loss = predictor.task.dev_loss(report)
+    return DevScores(criterion.of_report(report), report.parts(), loss)
 
 
 def evaluate_split(predictor: Predictor, split: Split, *, batch_size: int) -> Report:
@@ -88,9 +91,7 @@ class Annotated:
 
 def annotated(predictor: Predictor, split: Split, *, batch_size: int) -> Annotated:
     """A corpus with a model's predictions, and the report on them."""
-    found: Sequence[Prediction] = ()  # where the text itself is scored
-    if predictor.task.annotates:
-        found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
+    found = predictor.predictions_of(split, batch_size=batch_size)
     return Annotated(split, found, predictor.report(split, found))
 
 
@@ -125,8 +126,7 @@ def score_model(
         check_cache(predictor, cache)
     if not predictor.task.needs.tags:
         # Without this an option for tags would be accepted and have no effect.
-        what = "this model classifies texts" if predictor.task.annotates else _LANGUAGE_MODEL
-        refuse_options_of_tags(what, data, strict)
+        refuse_options_of_tags(predictor.answers.model, data, strict)
     column = one_column(predictor, data)
     split = gold_split(predictor, path, all_columns(data) if column else data)
     if cache is not None:
@@ -180,10 +180,11 @@ def score_records(
         DataError: a record has no such labels, or labels of another kind than the model's.
     """
     needs = predictor.task.needs
-    if not predictor.task.annotates:
-        raise DataError(f"{_LANGUAGE_MODEL}: expected a file of text, found records")
+    what = predictor.answers.model
+    refused = DataError(f"{what}: expected a file of text, found records")
+    predictor.task.require_labels(predictor.config, refused)
     if not needs.tags:
-        refuse_options_of_tags("this model classifies texts", data, strict)
+        refuse_options_of_tags(what, data, strict)
     # Spans of a text without classes are those of its sentences, as in a file.
     items = as_items(records, split=needs.tags)
     expected = predictor.config.data.scheme
@@ -205,11 +206,9 @@ def _report(
 ) -> Report:
     for text in split.notes:
         note(text)
-    if not predictor.task.annotates:
-        return predictor.score(split)
-    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=confidence)
+    found = predictor.predictions_of(split, batch_size=batch_size, confidence=confidence)
     report = predictor.report(split, found, strict=strict)
-    judged = predictor.judged(split, found, strict=strict) if confidence else None
+    judged = predictor.judged(split, found, strict=strict) if found and confidence else None
     if column is not None:
         report = column.of_report(report, split, found)
         judged = None if judged is None else column.of_judged(judged)

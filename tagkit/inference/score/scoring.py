@@ -77,8 +77,8 @@ class Scoring:
                 labels are to be kept of a model that predicts none.
         """
         if predictor is not None:
-            if keep and not predictor.task.annotates:  # before a long text is scored
-                raise DataError(NO_ANALYSES)
+            if keep:  # before a long text is scored
+                predictor.task.require_labels(predictor.config, DataError(NO_ANALYSES))
             report = self._report_of_model(gold, predictor, confidence)
         else:
             report = self._report_of_both(gold, pred, keep=keep, confidence=confidence)

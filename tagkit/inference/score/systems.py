@@ -170,11 +170,11 @@ def _labelling(model: "Predictor", name: str | Path) -> "Predictor":
     Raises:
         DataError: it predicts no labels.
     """
-    if not model.task.annotates:
-        raise DataError(
-            f"{name} is a language model, which has no labels to compare: score each such model by "
-            "itself (tagkit eval MODEL FILE), and compare the bits per character"
-        )
+    problem = (
+        f"{name} is a language model, which has no labels to compare: score each such model by "
+        "itself (tagkit eval MODEL FILE), and compare the bits per character"
+    )
+    model.task.require_labels(model.config, DataError(problem))
     return model
 
 

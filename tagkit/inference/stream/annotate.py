@@ -1,40 +1,30 @@
 """One chunk of input -> its lines of output; chunks are independent of each other."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagkit.corpus.formats.columns.conllu_text import with_text
-from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.formats.table import Format
-from tagkit.corpus.source.layout import CONLLU, Layout
+from tagkit.corpus.source.layout import CONLLU
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.predict.arguments import READS_WHOLE
-from tagkit.inference.predict.min_confidence import Removed
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets
 from tagkit.inference.stream.chunks import Blocks, Chunk, Lines, Output, Records, Refused
-from tagkit.inference.write.answers import class_cells, require_written, to_items
-from tagkit.inference.write.conllu_lines import column_values
-from tagkit.inference.write.render import answer_lines
-from tagkit.inference.write.style import (
+from tagkit.models.answers.kind import (
     AUTO,
-    COLUMNS,
     JSONL,
     Origin,
     Style,
-    conllu_columns,
+    answer_lines,
     origin_of,
-    require_format,
+    require_written,
 )
-from tagkit.inference.write.tag_cells import rows_of
-from tagkit.limits import MAX_LENGTH
-from tagkit.text.records import Prediction, Sentence, TagColumn, TaggedText
-from tagkit.text.schemes import has_spans
-from tagkit.wording import Message, Setting, quoted
+from tagkit.models.answers.options import PredictionOptions, Removed
+from tagkit.text.records import Sentence
+from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -47,36 +37,22 @@ class AnswerOptions:
     """What is predicted for each text, and how it is written.
 
     Attributes:
-        output_format: one of `style.formats_for`; "auto": CoNLL-U where the input is CoNLL-U and
-            the model tags, else columns; or "show", whose lines are those of
-            `highlight.Highlighted`.
-        confidence: whether probabilities are computed and written.
+        output_format: one of `AnswerKind.formats`; "auto": CoNLL-U where the input is CoNLL-U and
+            the model tags, else columns; or "show", whose lines are those of `pieces.Highlighted`.
+        predict: what is asked of the model.
         top: number of classes written for each text, the most probable; 0 for its labels.
-        threshold: minimum class probability; None for that of the model.
-        batch_size: maximum number of sentences in a batch.
-        max_length: maximum number of words in a sentence before it is read in windows; None for
-            the default.
         checked: whether each record is written once on trial, where its format is written from
             records: those that it cannot hold are then `Output.refused`, and its writer, which
             would end with the first of them, never gets them.
-        min_confidence: probability from which on a span, label or class is kept; None to keep all.
         coverage: share of sets of answers that are to hold the right one, where sets are written
             beside each answer; None for none.
-        beam: of the search for a continuation; None for a greedy search.
-        max_units: most units of a continuation; None for the default.
     """
 
-    output_format: str
-    confidence: bool
-    top: int
-    threshold: float | None
-    batch_size: int
-    max_length: int | None
+    output_format: str = AUTO
+    predict: PredictionOptions = field(default_factory=PredictionOptions)
+    top: int = 0
     checked: bool = False
-    min_confidence: float | None = None
     coverage: float | None = None
-    beam: int | None = None
-    max_units: int | None = None
 
 
 def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
@@ -86,42 +62,24 @@ def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
         DataError: the options need labels that the model does not predict.
     """
     # Before the first chunk, so that a wrong option does not show after an hour of reading.
-    gives = predictor.task.gives
-    if not gives.classes and (options.top or options.threshold is not None):
-        top, threshold = Setting("top"), Setting("threshold")
-        raise DataError(
-            Message("this model tags: ", top, " and ", threshold, " are for classes of texts")
-        )
-    if predictor.task.is_whole and options.max_length is not None:
-        raise DataError(READS_WHOLE)
-    data = predictor.config.data
-    spans = gives.tags and has_spans(data.scheme)
-    require_format(
-        options.output_format,
-        gives,
-        spans=spans,
-        confidence=options.confidence,
-        top=bool(options.top),
-        several=bool(data.tag_columns),
-        classes=sorted(predictor.classes()),
+    asked, coverage = options.predict, options.coverage
+    predictor.answers.check(
+        asked, top=options.top, coverage=coverage, precision=predictor.precision
     )
-    if options.coverage is not None:
-        require_sets(predictor, options.coverage)
-        refuse_removal(options.min_confidence)
-        _require_room_for_sets(options.output_format)
-    return Style(
+    style = Style(
         format=options.output_format,
-        confidence=options.confidence,
-        gives=gives,
-        # A set of strings has another order in each process; columns of tsv must not.
-        classes=tuple(sorted(predictor.classes())),
-        multi_label=predictor.config.head.several_classes,
+        answers=predictor.answers,
+        confidence=asked.confidence,
         top=options.top,
         # Of the classes that `top` lists, which need not be the labels of the text.
-        threshold=max(options.threshold or 0.0, options.min_confidence or 0.0),
-        spans=spans,
-        columns=conllu_columns(data, spans=spans),
+        threshold=max(asked.threshold or 0.0, asked.min_confidence or 0.0),
     )
+    predictor.answers.require_format(style)
+    if coverage is not None:
+        require_sets(predictor, coverage)
+        refuse_removal(asked.min_confidence)
+        _require_room_for_sets(options.output_format)
+    return style
 
 
 def _require_room_for_sets(output_format: str) -> None:
@@ -143,7 +101,11 @@ class Annotator:
     """Predicts and renders chunks of input with one model."""
 
     def __init__(self, predictor: "Predictor", options: AnswerOptions) -> None:
-        """`options` apply to all chunks."""
+        """`options` apply to all chunks.
+
+        Raises:
+            DataError: an option has no meaning for the model, or nothing can be predicted with it.
+        """
         self.predictor = predictor
         self.options = options
         self.style = style_of(predictor, options)
@@ -151,10 +113,9 @@ class Annotator:
         self._removed = Removed()
         self._ready: list[Any] = []
         self._refused: list[Refused] = []
-
-    def input_format(self, given: str) -> str:
-        """The format to read inputs in, where `given` is asked for."""
-        return given
+        self._predict_options = replace(
+            options.predict, on_long=self._note_long, on_removed=self._note_removed
+        )
 
     def annotate(self, chunk: Chunk) -> Output:
         """The output for a chunk.
@@ -168,12 +129,13 @@ class Annotator:
         self._ready, self._refused = [], []
         for part in self._parts(chunk):  # one at a time: a refusal counts those before it
             self._ready.append(part)
-        text, items = "", tuple[Item | TaggedText, ...]()
+        text, items = "", tuple[Any, ...]()
         if self.style.row is not None:
             items = tuple(self._ready)
         else:
             text = "".join(f"{line}\n" for line in self._ready)
-            if isinstance(chunk, Blocks) and not chunk.ends_last_line and self._fills(chunk):
+            filled = self.style.of_input(conllu=_is_conllu(chunk)).format == CONLLU
+            if isinstance(chunk, Blocks) and not chunk.ends_last_line and filled:
                 text = text.removesuffix("\n")
         refused = tuple(self._refused)
         removed = self._removed.counts
@@ -187,23 +149,20 @@ class Annotator:
                 if answer is not None:
                     yield from self._whole(self._items(answer, style.row, origin))
             return
-        if style.format == AUTO:
-            style = replace(style, format=CONLLU if self._fills(chunk) else COLUMNS)
-        if isinstance(chunk, Blocks) and style.gives.tags:
-            if style.format == COLUMNS or self._fills(chunk):
-                yield from self._blocks(chunk, style)
-                return
+        is_conllu = _is_conllu(chunk)
+        style = style.of_input(conllu=is_conllu)
+        if isinstance(chunk, Blocks) and style.keeps_lines(conllu=is_conllu):
+            yield from self._blocks(chunk, style)
+            return
         for answer, origin in self._answers(chunk):
             if answer is None:  # so that line n of the output belongs to line n of the input
                 yield ""
             else:
                 yield from self._whole(answer_lines(answer, style, origin))
 
-    def _items(
-        self, answer: TaggedText, format: Format, origin: Origin
-    ) -> Iterator[Item | TaggedText]:
+    def _items(self, answer: Any, format: Format, origin: Origin) -> Iterator[Any]:
         """The records of a text."""
-        items = [*to_items(answer, format, self.style, origin)]
+        items = [*self.style.answers.records(answer, format, self.style, origin)]
         if self.options.checked:
             require_written(items, format, self.style, origin)
         yield from items
@@ -216,22 +175,11 @@ class Annotator:
             self._refused.append(Refused(error, len(self._ready)))
             return ()
 
-    def _fills(self, chunk: Chunk) -> bool:
-        """Whether the lines of CoNLL-U come back with their column filled."""
-        is_conllu = isinstance(chunk, Blocks) and chunk.layout and chunk.layout.conllu
-        style = self.style
-        return bool(is_conllu) and style.gives.tags and style.format in (AUTO, CONLLU)
-
-    def _answers(self, chunk: Chunk) -> Iterator[tuple[TaggedText | None, Origin]]:
-        """The prediction for each text with its origin; None for a blank line."""
+    def _answers(self, chunk: Chunk) -> Iterator[tuple[Any, Origin]]:
+        """The answer to each text with its origin; None for a blank line."""
         match chunk:
             case Lines():
-                # Blank lines as well: a text without sentences costs nothing, and the lists stay
-                # parallel.
-                texts = [line.text for line in chunk.lines]
-                for line, answer in zip(chunk.lines, self._predict(texts), strict=True):
-                    origin = Origin(chunk.file, line.number, line.offset)
-                    yield answer if line.text.strip() else None, origin
+                yield from self._answers_to_lines(chunk)
                 return
             case Records():
                 items: Sequence[Item] = chunk.items
@@ -240,14 +188,31 @@ class Annotator:
         for item, answer in zip(items, self._predict(items), strict=True):
             yield answer, origin_of(item, chunk.file)
 
+    def _answers_to_lines(self, chunk: Lines) -> Iterator[tuple[Any, Origin]]:
+        """As `_answers`; lines to which there is no answer are refused."""
+        problems = [self.style.answers.problem_of(line.text) for line in chunk.lines]
+        # Blank lines as well: a text without sentences costs nothing.
+        texts = [
+            line.text
+            for line, problem in zip(chunk.lines, problems, strict=True)
+            if problem is None
+        ]
+        found = iter(self._predict(texts))
+        for line, problem in zip(chunk.lines, problems, strict=True):
+            if problem is not None:
+                error = FormatError(chunk.file, line.number, problem)
+                self._refused.append(Refused(error, len(self._ready)))
+                continue
+            answer, origin = next(found), Origin(chunk.file, line.number, line.offset)
+            yield answer if line.text.strip() else None, origin
+
     def _blocks(self, chunk: Blocks, style: Style) -> Iterator[str]:
         """The lines of a column file with the predicted tags."""
         sentences = [block.sentence for block in chunk.blocks if block.sentence]
-        # `annotate`, not `predict`: columns need no offsets of tokens, which cost as much time as
-        # the network.
-        predictions = self.predictor.annotate(sentences, **self._predict_options())
+        # Not `predict`: columns need no offsets of tokens, which cost as much time as the network.
+        predictions = self.predictor.annotate(sentences, self._predict_options)
         self._tokens += sum(map(len, sentences))
-        found = zip(sentences, predictions, strict=True)
+        found = iter(predictions)
         for block in chunk.blocks:
             if block.sentence is None:  # copied unchanged, but for fillers
                 if style.format == CONLLU:
@@ -255,74 +220,30 @@ class Annotator:
                 else:
                     yield from append_column(block, chunk.layout, ())
                 continue
-            sentence, prediction = next(found)
-            origin = origin_of(sentence, chunk.file)
-            lines = self._filled if style.format == CONLLU else self._appended
-            yield from self._whole(lines(block, chunk, prediction, style, origin))
+            assert chunk.layout is not None  # there is a sentence
+            lines = style.answers.fill(block, chunk.layout, next(found), style, chunk.file)
+            yield from self._whole(lines)
 
-    def _appended(
-        self, block: LineBlock, chunk: Blocks, answer: Prediction, style: Style, origin: Origin
-    ) -> Iterator[str]:
-        """The lines of a sentence, each with what is predicted for its token."""
-        yield from append_column(block, chunk.layout, self._columns(answer, chunk.layout, origin))
-
-    def _filled(
-        self, block: LineBlock, chunk: Blocks, answer: Prediction, style: Style, origin: Origin
-    ) -> Iterator[str]:
-        """The lines of a sentence of CoNLL-U with the predicted columns."""
-        assert chunk.layout is not None  # there is a sentence
-        cells = class_cells(_as_text(answer), style, origin)
-        columns = answer.columns or (TagColumn("", answer.tags, answer.probabilities),)
-        values = column_values(columns, cells, style.columns)
-        yield from fill_columns(block, chunk.layout, values, chunk.file)
-
-    def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
-        """The text to append to each token's line."""
-        # The separator of the input, so that the output is read as the input was.
-        separator = "\t" if layout is None or layout.tabs else " "
-        cells = class_cells(_as_text(answer), self.style, origin)
-        # A class may contain spaces ("New York"), and would then be read back as two columns.
-        if any(" " in cell for cell in cells) and separator == " ":
-            problem = f"columns separated by blanks cannot hold the class {quoted(cells[0])}"
-            remedy = Setting("output_format", "jsonl")
-            raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
-        suffix = "".join(f"{separator}{cell}" for cell in cells)
-        if answer.columns:
-            return [f"{separator.join(row)}{suffix}" for row in rows_of(answer.columns)]
-        if answer.probabilities is None:
-            # The usual case without a copy of every tag.
-            return [f"{tag}{suffix}" for tag in answer.tags] if suffix else answer.tags
-        return [
-            f"{tag}{separator}{probability:.4f}{suffix}"
-            for tag, probability in zip(answer.tags, answer.probabilities, strict=True)
-        ]
-
-    def _predict(self, inputs: Iterable[Any]) -> list[TaggedText]:
-        options, coverage = self._predict_options(), self.options.coverage
-        answers: Sequence[TaggedText]
+    def _predict(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """The answer to each input."""
+        options, coverage = self._predict_options, self.options.coverage
+        answers: Sequence[Any]
         if coverage is None:
-            answers = self.predictor.predict(inputs, **options)
+            answers = self.predictor.predict(inputs, options)
         else:
-            answers = self.predictor.predict_sets(inputs, coverage, **options)
-        self._tokens += sum(len(part) for each in answers for part in each.sentences)
-        return [*answers]
-
-    def _predict_options(self) -> dict[str, Any]:
-        return {
-            "batch_size": self.options.batch_size,
-            "confidence": self.options.confidence,
-            "max_length": self.options.max_length or MAX_LENGTH,
-            "threshold": self.options.threshold,
-            "min_confidence": self.options.min_confidence,
-            "on_long": self._note_long,
-            "on_removed": self._note_removed,
-        }
+            answers = self.predictor.predict_sets(inputs, coverage, options)
+        self._tokens += sum(map(self.style.answers.size, answers))
+        return answers
 
     def _note_long(self, words: int) -> None:
         self._longest = max(self._longest, words)
 
     def _note_removed(self, removed: Removed) -> None:
         self._removed.merge(removed.counts)
+
+
+def _is_conllu(chunk: Chunk) -> bool:
+    return isinstance(chunk, Blocks) and chunk.layout is not None and chunk.layout.conllu
 
 
 def _sentences(chunk: Blocks) -> list[Sentence]:
@@ -337,8 +258,3 @@ def _sentences(chunk: Blocks) -> list[Sentence]:
             with suppress(FormatError):
                 found[-1] = with_text(block, chunk.file, chunk.layout)
     return found
-
-
-def _as_text(answer: Prediction) -> TaggedText:
-    """A prediction with its classes alone."""
-    return TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)

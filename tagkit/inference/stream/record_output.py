@@ -21,8 +21,7 @@ from tagkit.corpus.source.pieces import OutputPiece, naming_file
 from tagkit.corpus.source.source import is_regular
 from tagkit.errors import DataError, TagkitError
 from tagkit.inference.stream.chunks import Output
-from tagkit.inference.write.answers import writing_of
-from tagkit.inference.write.style import Style
+from tagkit.models.answers.kind import Style
 from tagkit.storage import encoded
 from tagkit.storage.places import (
     refuse_folder_of_input,
@@ -199,5 +198,5 @@ def _pieces(
             yield from output.items
             on_chunk()
 
-    writing = writing_of(style, single=single, note=once(note))
+    writing = style.answers.writing(single=single, note=once(note))
     yield from naming_file(format.write(items(), writing), lambda: file)

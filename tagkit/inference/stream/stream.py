@@ -19,9 +19,10 @@ from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
+from tagkit.inference.stream.annotate import Annotator
 from tagkit.inference.stream.chunks import Blocks, Chunk, Line, Lines, Output, Records
-from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, SHOW, Style, other_ending
 from tagkit.limits import WINDOW_WORDS
+from tagkit.models.answers.kind import AUTO, COLUMNS, Style, other_ending
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
 from tagkit.wording import Message, Setting
@@ -71,6 +72,22 @@ class Workers(Protocol):
         """Yield the outputs that are still due, waiting for them."""
 
 
+class SerialWorker:
+    """Annotates each chunk in this process, as soon as it is submitted."""
+
+    def __init__(self, annotator: Annotator) -> None:
+        """`annotator` holds the model."""
+        self._annotator = annotator
+
+    def submit(self, chunk: Chunk) -> Iterator[Output]:
+        """Hand over a chunk; yields the outputs that are ready, in the order of the chunks."""
+        yield self._annotator.annotate(chunk)
+
+    def drain(self) -> Iterator[Output]:
+        """Yield the outputs that are still due: none here."""
+        yield from ()
+
+
 def annotate_file(
     workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
 ) -> Iterator[Output]:
@@ -88,29 +105,29 @@ def annotate_file(
         FormatError: a line of it cannot be read.
     """
     source = Source(path, options.encoding, config.data.max_line_chars)
-    found = find_format(source, options.input_format, raw=True, texts=not style.gives.tags)
+    found = find_format(source, options.input_format, raw=True, texts=not style.answers.by_token)
     format = found.format
     columns = dict(options.columns)
-    refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
+    if columns:
+        refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
     data = config.data.model_copy(update=columns)
     config = config.model_copy(update={"data": data})
     # Not for an empty input, and without waiting for the first line of a pipe.
     if found.note and (source.is_folder() or source.beginning(waiting=False)):
         options.note(found.note)
+    is_conllu = format.name == CONLLU
     if style.format == AUTO:
-        written = CONLLU if format.name == CONLLU and style.gives.tags else COLUMNS
+        written = style.of_input(conllu=is_conllu).format
         if odd := other_ending(style, options.output, written):
             options.note(odd)
-    if style.format == COLUMNS and format.name == CONLLU and style.gives.tags:
+    if style.format == COLUMNS and is_conllu and style.keeps_lines(conllu=True):
         # Ranges and empty nodes are among its lines, which a column file would take for words.
         said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
         setting = Setting("output_format", CONLLU)
         options.note(Message(said, setting, " fills in its own columns"))
     chunks: Iterator[Chunk]
     if format.name == "text":
-        # A classifier writes one line per text: a blank line stays, so that line numbers agree.
-        keep_blank = not style.gives.tags and style.format in (COLUMNS, AUTO)
-        chunks = _text(source, keep_blank=keep_blank)
+        chunks = _text(source, keep_blank=style.keeps_blank)
     elif format.is_grid:
         chunks = _columns(source, config, options, format)
     else:
@@ -145,16 +162,13 @@ def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[s
         inputs: the outputs for each.
         style: of the output, in a format that `render.py` writes.
     """
-    # A sentence ends with a blank line, which the last one of a file may lack: without it, it would
-    # be one with the first sentence of the next file.
-    apart = 2 if style.gives.tags and style.format not in (JSONL, SHOW) else 1
-    end = "\n" * apart
+    end = "\n" * style.apart
     for outputs in inputs:
         is_first = True
         for text in (output.text for output in outputs if output.text):
             if is_first:
                 end = end.replace("\r", "")
-                yield "\n" * (apart - (len(end) - len(end.rstrip("\n"))))
+                yield "\n" * (style.apart - (len(end) - len(end.rstrip("\n"))))
             is_first = False
             yield text
             end = f"{end}{text[-4:]}"[-4:]

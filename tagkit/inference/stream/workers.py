@@ -27,9 +27,8 @@ from typing import Any, Generic, Literal, Self, TypeVar
 
 from tagkit.errors import DataError, DeviceError, TagkitError
 from tagkit.inference.predict.predictor import load
-from tagkit.inference.stream.annotate import AnswerOptions
+from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Output
-from tagkit.inference.stream.continuation import ChunkAnnotator, annotator_of
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.wording import Message, Setting
@@ -293,22 +292,6 @@ def _end_with_parent() -> None:
         os._exit(1)  # sys.exit would end this thread only
 
 
-class SerialWorker:
-    """Annotates each chunk in this process, as soon as it is submitted."""
-
-    def __init__(self, annotator: ChunkAnnotator) -> None:
-        """`annotator` holds the model."""
-        self._annotator = annotator
-
-    def submit(self, chunk: Chunk) -> Iterator[Output]:
-        """Hand over a chunk; yields the outputs that are ready, in the order of the chunks."""
-        yield self._annotator.annotate(chunk)
-
-    def drain(self) -> Iterator[Output]:
-        """Yield the outputs that are still due: none here."""
-        yield from ()
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
     """What a worker process needs to load the model itself.
@@ -463,4 +446,4 @@ def _build_annotator(config: WorkerConfig) -> Callable[[Chunk], Output]:
     """The function that a worker process calls; runs in that process."""
     set_threads(config.threads)
     predictor = load(config.model, config.device, config.precision)
-    return annotator_of(predictor, config.options).annotate
+    return Annotator(predictor, config.options).annotate

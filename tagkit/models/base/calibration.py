@@ -24,7 +24,6 @@ from tagkit.wording import listed, quoted
 if TYPE_CHECKING:
     from tagkit.models.base.model import Model
 
-TAGS, CLASSES = "tags", "classes"
 KEY = "calibration"  # in `metadata.json`
 # Outside of these a head gives every answer the same probability, or one answer all of it.
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.01, 100.0

@@ -44,6 +44,7 @@ class Description:
         columns: heads of the columns beside the headline's, by the metrics' names in
             history.jsonl.
         reads_columns: whether words and features are read from columns of a file.
+        use: the command that uses such a model.
         shares: whether the scores in `columns` are shares, which people see in percent.
     """
 
@@ -53,6 +54,7 @@ class Description:
     measure: str
     columns: Mapping[str, str]
     reads_columns: bool
+    use: str = "predict"
     shares: bool = True
 
     @property

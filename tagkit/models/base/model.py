@@ -31,7 +31,7 @@ from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.inference import CachedWords
 from tagkit.nn.layers.information_flow import watched_flow
-from tagkit.nn.linear import count_parameters
+from tagkit.nn.recurrence.initial import count_parameters
 from tagkit.nn.softmax.language_loss import LanguageLoss, Sides
 from tagkit.text.records import Sentence
 

@@ -3,16 +3,18 @@
 A task is one object without state. Setup, training, resuming, seeds, search, streaming, workers,
 scoring and the console use this interface alone and never ask which task it is:
 
-    needs, gives, is_whole      (attributes)     labels that it reads and predicts; windows or not
+    needs, is_whole             (attributes)     labels that it reads; windows or not
+    answers, size               (attributes)     what a model of it predicts of a text; examples
     read, resolve, examples     files         -> sentences to learn from
     labels, targets             sentences     -> the vocabulary's labels, and ids of what is learnt
     build, fit                  configuration -> the network; weights that no step changes
     batches, state, restore     an epoch      -> steps, and what is carried from one to the next
     begin_step                  a step's number -> a model whose training changes over time
     loss                        a batch       -> (sum, count)
-    decode, join, n_best        a batch       -> predictions; windows -> one; alternative taggings
+    predict, decode             sentences     -> predictions, all at once; those of a batch
+    join, n_best                windows       -> one prediction; alternative taggings
     stretch_probabilities       a batch       -> how probable the tags are that its sentences have
-    score                       predictions   -> a report with one headline
+    to_predict, score           a corpus      -> what is predicted of it; a report on that
     judged                      predictions   -> each with its probability, right or wrong
     kinds, criterion            configuration -> what is scored; the number that ranks epochs
     describe                    configuration -> what the console and `tagkit info` say
@@ -24,17 +26,19 @@ one name to the `Literal` of `task` in `config/sections.py`. Methods that have a
 left as they are.
 """
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import Corpus, load_corpus
+from tagkit.errors import TagkitError
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.metrics import Kind
@@ -45,12 +49,13 @@ from tagkit.features.batching.encoding import encode
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.answers.kind import AnswerKind
+from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.description import Description
 from tagkit.models.base.task_records import (
     FitCorpus,
     Labels,
     ModelContext,
-    PredictionOptions,
     TrainingData,
 )
 from tagkit.text.records import Alternative, Prediction, Sentence
@@ -62,21 +67,24 @@ if TYPE_CHECKING:  # a task's networks need torch, what is said of its labels do
     from tagkit.models.base.model import Model, SentenceBatch
 
 
+# `SentenceBatches.answers`.
+InBatches = Callable[
+    [Sequence[Sentence], int, "Callable[[Ids, SentenceBatch], Sequence[Any]]"], list[Any]
+]
+
+
 class Task(ABC):
     """Everything that depends on what is predicted.
 
     Attributes:
         needs: labels that a corpus must have to be learnt from, or to be scored on.
-        gives: labels that a prediction has.
         is_whole: whether a text is one sequence that is never cut, because something is predicted
             of the whole of it. Otherwise long sentences are read in windows.
         annotates: whether sentences get labels. Otherwise a text is scored as it is, and its loss
             is what ranks epochs.
     """
 
-    # The two differ where targets follow from the words alone, as those of a language model do.
     needs: ClassVar[LabelKinds]
-    gives: ClassVar[LabelKinds]
     is_whole: ClassVar[bool]
     annotates: ClassVar[bool] = True
 
@@ -235,9 +243,66 @@ class Task(ABC):
         return total, count
 
     @abstractmethod
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        """What a model predicts of a text.
+
+        Args:
+            config: resolved.
+            vocabulary: of the model.
+        """
+
+    def require_labels(  # noqa: B027 - optional
+        self, config: Config, error: TagkitError | None = None
+    ) -> None:
+        """Refuse what is for labels, of a task that predicts none.
+
+        Args:
+            config: of the model.
+            error: to be raised then; None for one that names what is for such models.
+
+        Raises:
+            TagkitError: it predicts none.
+        """
+
+    def dev_examples(self, config: Config, split: Split) -> Sequence[Sentence]:
+        """The examples of dev whose loss is computed beside the report; none where that says it."""
+        return self.examples(config, split)
+
+    def longest(self, max_length: int) -> int:
+        """Words of the longest sentence that is read as one, where `max_length` are asked for."""
+        return sys.maxsize if self.is_whole else max_length
+
+    def size(self, split: Split) -> int:
+        """Number of a corpus's examples."""
+        return len(split.sentences)
+
+    def to_predict(self, split: Split) -> Sequence[Sentence]:
+        """The sentences of a corpus for which `score` needs predictions."""
+        return split.sentences
+
+    def predict(
+        self,
+        context: ModelContext,
+        sentences: Sequence[Sentence],
+        options: PredictionOptions,
+        in_batches: InBatches,
+    ) -> list[Any]:
+        """Predictions for sentences, in their order.
+
+        Args:
+            context: the model.
+            sentences: none is longer than `longest`.
+            options: what the predictions are to contain.
+            in_batches: gives what a function says of each sentence of a batch.
+        """
+        return in_batches(
+            sentences, options.batch_size, lambda _, batch: self.decode(context, batch, options)
+        )
+
+    @abstractmethod
     def decode(
         self, context: ModelContext, batch: "SentenceBatch", options: PredictionOptions
-    ) -> list[Prediction]:
+    ) -> list[Any]:
         """Predictions for the sentences of a batch.
 
         Args:
@@ -309,6 +374,10 @@ class Task(ABC):
             predictions: for its sentences, in order.
             strict: whether only well-formed spans count.
         """
+
+    def dev_loss(self, report: Report) -> float | None:
+        """The loss that a report on dev says; None where it is computed beside the report."""
+        return None
 
     def judged(
         self,

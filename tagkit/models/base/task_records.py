@@ -78,17 +78,3 @@ class ModelContext:
     vocabulary: Vocabulary
     config: Config
     checked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionOptions:
-    """What a prediction is to contain besides the labels.
-
-    Attributes:
-        confidence: whether to compute probabilities of tags and spans.
-        threshold: probability from which on a class is among the labels; None for the
-            configured one.
-    """
-
-    confidence: bool = False
-    threshold: float | None = None

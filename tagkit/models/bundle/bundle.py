@@ -24,7 +24,12 @@ from tagkit.config import Config, to_toml
 from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.agreement import check_affixes, check_units
-from tagkit.models.base.calibration import ModelCalibration, read_calibration, set_temperatures
+from tagkit.models.base.calibration import (
+    KEY,
+    ModelCalibration,
+    read_calibration,
+    set_temperatures,
+)
 from tagkit.models.base.model import Model
 from tagkit.models.bundle.language_parts import check_contextual
 from tagkit.models.bundle.tensor_file import write_tensors
@@ -130,13 +135,16 @@ def _load(path: Path) -> Bundle:
     task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     check_affixes(config, vocabulary, folder / CONFIG)  # of every task
     check_units(config, vocabulary, folder / VOCABULARY)
-    check_contextual(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
+    if config.embeddings.contextual or vocabulary.contextual:
+        check_contextual(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     model = build_without_weights(config, vocabulary)
     digest = parts.metadata["sha256"][WEIGHTS]
     weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), digest)
     set_weights(model, weights, config, vocabulary)
     check_feature_crf(model.feature_crf, folder / WEIGHTS)
-    calibration = read_calibration(parts.metadata, model, folder / METADATA)
+    calibration = None
+    if KEY in parts.metadata:
+        calibration = read_calibration(parts.metadata, model, folder / METADATA)
     if calibration is not None:
         set_temperatures(model, calibration.temperatures)
     return Bundle(vocabulary, config, parts.metadata, model.eval(), calibration)

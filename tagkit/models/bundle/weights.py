@@ -53,7 +53,8 @@ def build_without_weights(config: Config, vocabulary: Vocabulary) -> Model:
     # No random number is drawn, so loading leaves the caller's generator alone.
     with torch.device("meta"), _SkipRandomInit():
         model = task_of(config).build(config, vocabulary, None)
-        model.contextual = build_contextual(vocabulary)
+        if vocabulary.contextual:
+            model.contextual = build_contextual(vocabulary)
         return model
 
 

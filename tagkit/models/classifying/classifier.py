@@ -28,13 +28,15 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
+from tagkit.models.answers.classes import ClassAnswers
+from tagkit.models.answers.kind import CLASSES, AnswerKind
+from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.base.building import (
     build_embedding,
     build_encoder,
     build_others,
 )
-from tagkit.models.base.calibration import CLASSES
 from tagkit.models.base.description import Description, class_heads, encoder_name, metric_columns
 from tagkit.models.base.member import Member
 from tagkit.models.base.model import Fitted, Model, SentenceBatch
@@ -45,7 +47,6 @@ from tagkit.models.base.task_records import (
     FitCorpus,
     Labels,
     ModelContext,
-    PredictionOptions,
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
@@ -249,10 +250,16 @@ def class_kind(config: Config) -> Kind:
     return Kind.CLASSES if config.head.several_classes else Kind.CLASS
 
 
+def class_answers(config: Config, vocabulary: Vocabulary) -> ClassAnswers:
+    """The classes of a model."""
+    # Sorted: columns of a table are the same in each process.
+    return ClassAnswers(tuple(sorted(vocabulary.classes)), config.head.several_classes)
+
+
 class ClassifyTask(Task):
     """Classes of whole texts."""
 
-    needs = gives = LabelKinds(tags=False, classes=True)
+    needs = LabelKinds(tags=False, classes=True)
     is_whole = True
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -296,6 +303,10 @@ class ClassifyTask(Task):
         check_no_tags(config, vocabulary, vocabulary_file)
         check_classes(config, vocabulary.classes, config_file, vocabulary_file)
         check_features(config, vocabulary, vocabulary_file)
+
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        """Classes."""
+        return class_answers(config, vocabulary)
 
     def decode(
         self,

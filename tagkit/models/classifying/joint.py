@@ -25,9 +25,11 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.answers.kind import CLASSES, AnswerKind
+from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.tags import JointAnswers
 from tagkit.models.base.agreement import check_classes, check_features, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
-from tagkit.models.base.calibration import CLASSES
 from tagkit.models.base.description import (
     Description,
     class_heads,
@@ -43,11 +45,11 @@ from tagkit.models.base.task_records import (
     FitCorpus,
     Labels,
     ModelContext,
-    PredictionOptions,
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
 from tagkit.models.classifying.classifier import (
+    class_answers,
     class_kind,
     class_output,
     classes_of,
@@ -65,6 +67,7 @@ from tagkit.models.tagging.tagger import (
     Tagger,
     TagTask,
     resolved_columns,
+    tag_answers,
     tag_output,
     tags_of,
 )
@@ -173,7 +176,7 @@ class JointModel(Tagger):
 class JointTask(TagTask):
     """Tags of tokens and classes of the texts that they make up."""
 
-    needs = gives = LabelKinds(tags=True, classes=True)
+    needs = LabelKinds(tags=True, classes=True)
     is_whole = True
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -229,6 +232,12 @@ class JointTask(TagTask):
         check_tags(config, vocabulary.tags, config_file, vocabulary_file)
         check_classes(config, vocabulary.classes, config_file, vocabulary_file)
         check_features(config, vocabulary, vocabulary_file)
+
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        """Tags and classes."""
+        tags = tag_answers(config, vocabulary)
+        of_text = class_answers(config, vocabulary)
+        return JointAnswers(tags.data, tags.spans, tags.columns, of_text)
 
     @torch.inference_mode()
     def decode(

@@ -29,17 +29,19 @@ from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.features.batching.targets import Target
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.answers.kind import AnswerKind
+from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.agreement import check_features, check_no_classes
 from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
+from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
 from tagkit.models.columns.codecs import CODECS, codec_of
 from tagkit.models.columns.codecs.codec import ColumnText
 from tagkit.models.tagging.tag_outcomes import judged_column
-from tagkit.models.tagging.tagger import resolved_columns
+from tagkit.models.tagging.tagger import resolved_columns, tag_answers
 from tagkit.nn.heads.tagging import Head
 from tagkit.nn.layers.dropout import LockedDropout
 from tagkit.nn.layers.embedding import TokenEmbedding
@@ -160,7 +162,7 @@ class ColumnTagger(Model):
 class ColumnsTask(Task):
     """The values of several columns of each token."""
 
-    needs = gives = LabelKinds(tags=True, classes=False)
+    needs = LabelKinds(tags=True, classes=False)
     is_whole = False
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -260,6 +262,10 @@ class ColumnsTask(Task):
             CODECS[labels.codec].check(config, labels, config_file, vocabulary_file)
         check_no_classes(config, vocabulary, vocabulary_file)
         check_features(config, vocabulary, vocabulary_file)
+
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        """The values of each column."""
+        return tag_answers(config, vocabulary)
 
     def decode(
         self,

@@ -25,7 +25,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.corpus.splits.texts import read_text, read_texts, refuse_inside
-from tagkit.errors import BundleError, ConfigError, DataError
+from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report
 from tagkit.features import Ids
@@ -41,11 +41,22 @@ from tagkit.features.batching.unit_stream import (
 )
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.limits import MAX_UNITS
+from tagkit.models.answers.kind import AnswerKind
+from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.building import build_encoder
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
-from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import Labels, ModelContext, PredictionOptions, TrainingData
+from tagkit.models.base.task import InBatches, Task
+from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
+from tagkit.models.language.continuation import (
+    NO_LABELS,
+    NO_LABELS_OF_PAIRS,
+    Continuation,
+    NoAnswers,
+    PrefixAnswers,
+    PrefixReader,
+)
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.language_scoring import language_report
 from tagkit.models.language.text_scoring import ids_of, units_of
@@ -66,7 +77,7 @@ _MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
 class LanguageTask(Task):
     """The next unit of a text."""
 
-    needs = gives = LabelKinds(tags=False, classes=False)
+    needs = LabelKinds(tags=False, classes=False)
     is_whole = True
     annotates = False
 
@@ -262,11 +273,45 @@ class LanguageTask(Task):
                 "'language-model'"
             )
 
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        """The continuation of a prefix; nothing where lines are no pairs."""
+        return PrefixAnswers() if config.data.pairs else NoAnswers()
+
+    def require_labels(self, config: Config, error: TagkitError | None = None) -> None:
+        """There are none."""
+        raise error or DataError(NO_LABELS_OF_PAIRS if config.data.pairs else NO_LABELS)
+
+    def dev_examples(self, config: Config, split: Split) -> Sequence[Sentence]:
+        """None: the headline of the report is the loss."""
+        return ()
+
+    def size(self, split: Split) -> int:
+        """Number of its units."""
+        return split.tokens
+
+    def to_predict(self, split: Split) -> Sequence[Sentence]:
+        """None: a text is scored as it is."""
+        return ()
+
+    def predict(
+        self,
+        context: ModelContext,
+        sentences: Sequence[Sentence],
+        options: PredictionOptions,
+        in_batches: InBatches,
+    ) -> list[Continuation]:
+        """The continuations of prefixes, each the words of a sentence."""
+        reader = PrefixReader(
+            context, beam=options.beam or 0, max_units=options.max_units or MAX_UNITS,
+            batch_size=options.batch_size,
+        )  # fmt: skip
+        return reader.continued([" ".join(sentence.words) for sentence in sentences])
+
     def decode(
         self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
     ) -> list[Prediction]:
-        """Not used: a language model annotates nothing."""
-        raise NotImplementedError("a language model annotates no sentences")
+        """Not used: prefixes of one length are read together, and nothing is padded."""
+        raise NotImplementedError("a language model reads no batches of sentences")
 
     def score(
         self,
@@ -278,6 +323,10 @@ class LanguageTask(Task):
     ) -> Report:
         """Cross-entropy and what follows from it, of the whole text."""
         return language_report(context, split)
+
+    def dev_loss(self, report: Report) -> float:
+        """The headline."""
+        return report.headline
 
     def criterion(self, config: Config) -> Criterion:
         """The loss, whatever its name.
@@ -307,6 +356,7 @@ class LanguageTask(Task):
                 **({"exact_match": "exact"} if config.data.pairs else {}),
             },
             reads_columns=False,
+            use=_use_of(config),
             shares=False,
         )
 
@@ -330,6 +380,13 @@ def _check_pairs(config: Config) -> None:
         if found != needed.value:
             problem = Message("needs ", needed, f", found {str(found).lower()}")
             raise ConfigError(Setting("data.pairs"), [problem])
+
+
+def _use_of(config: Config) -> str:
+    """The command that uses such a model."""
+    if config.data.pairs:
+        return "predict"
+    return "eval" if config.data.direction == "backward" else "generate"
 
 
 def _head_name(config: Config) -> str:

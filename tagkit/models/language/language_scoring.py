@@ -8,7 +8,7 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import LanguageReport, PairFigures
-from tagkit.features.batching.bucketing import batches_in_order
+from tagkit.features.batching.document_batches import batches_in_order
 from tagkit.features.batching.unit_stream import UnitIds, continuations_of, places_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.features.batching.bucketing import batches_in_order
+from tagkit.features.batching.document_batches import batches_in_order
 from tagkit.features.batching.unit_stream import UnitIds, backwards, lines_of, unit_ids
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS

@@ -18,7 +18,7 @@ from tagkit.features.batching.crf_features import (
 )
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.base.calibration import TAGS
+from tagkit.models.answers.kind import TAGS
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task_records import FitCorpus
 from tagkit.models.tagging.tag_sharing import label_sharing

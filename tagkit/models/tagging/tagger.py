@@ -24,9 +24,11 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
+from tagkit.models.answers.kind import TAGS, AnswerKind
+from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.tags import TagAnswers
 from tagkit.models.base.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
-from tagkit.models.base.calibration import TAGS
 from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
 from tagkit.models.base.member import Member
 from tagkit.models.base.model import Model, SentenceBatch
@@ -37,7 +39,6 @@ from tagkit.models.base.task_records import (
     FitCorpus,
     Labels,
     ModelContext,
-    PredictionOptions,
     TrainingData,
 )
 from tagkit.models.tagging.constraints import continuations
@@ -194,10 +195,15 @@ def _beside(context: ModelContext, batch: SentenceBatch) -> Chain | None:
     return feature_chain(model.feature_crf, batch)
 
 
+def tag_answers(config: Config, vocabulary: Vocabulary) -> TagAnswers:
+    """The tags of a model, and where they go."""
+    return TagAnswers(config.data, has_spans(config.data.scheme), vocabulary.columns)
+
+
 class TagTask(Task):
     """A tag of each token."""
 
-    needs = gives = LabelKinds(tags=True, classes=False)
+    needs = LabelKinds(tags=True, classes=False)
     is_whole = False
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -251,6 +257,10 @@ class TagTask(Task):
         check_tags(config, vocabulary.tags, config_file, vocabulary_file)
         check_no_classes(config, vocabulary, vocabulary_file)
         check_features(config, vocabulary, vocabulary_file)
+
+    def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
+        """Tags, and the spans that they mean."""
+        return tag_answers(config, vocabulary)
 
     @torch.inference_mode()
     def decode(

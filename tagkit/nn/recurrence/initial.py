@@ -1,4 +1,6 @@
-"""How recurrent weights and the biases of gates begin.
+"""How weights begin: those of linear layers, of recurrent products, and the biases of gates.
+
+Linear layers begin as Glorot and Bengio 2010, eq. 16, with biases of 0.
 
 Over T steps a gradient is multiplied T times by recurrent weights. What their eigenvalues are at
 the beginning decides whether it arrives (Pascanu et al. 2013; Goodfellow, Bengio and Courville,
@@ -71,3 +73,17 @@ def fill_chrono(longest: int, keep: Tensor, take: Tensor | None = None) -> None:
     keep.uniform_(1, longest - 1).log_()
     if take is not None:
         torch.neg(keep, out=take)  # 1 - sigmoid(a) = sigmoid(-a)
+
+
+def fresh_linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
+    """(..., inputs) -> (..., parts x outputs): one product for several, each drawn by itself."""
+    layer = nn.Linear(inputs, parts * outputs)
+    for part in layer.weight.chunk(parts):
+        nn.init.xavier_uniform_(part)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Number of weights, trained or not; one that two parts share counts once."""
+    return sum(parameter.numel() for parameter in module.parameters())

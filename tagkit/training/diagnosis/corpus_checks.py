@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tagkit.config import Config
 from tagkit.corpus.formats.tables.text_columns import is_noted
+from tagkit.corpus.lint.summary import LabelSummary
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.counts import LONG, are_counted, is_long, shared_sentences
 from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
@@ -22,7 +23,7 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import UNKNOWN_ID, decomposed
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
-from tagkit.text.schemes import DISPLAY, has_spans, span_tuples
+from tagkit.text.schemes import DISPLAY, PLAIN, has_spans
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 from tagkit.text.units import END
 from tagkit.training.events.finding import Check, Finding, Statement
@@ -105,41 +106,27 @@ def diagnose_corpus(prepared: Prepared) -> tuple[Finding, ...]:
 def _counts(
     split: Split, needs: LabelKinds, columns: Sequence[ColumnLabels]
 ) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for place, column in enumerate(columns):
-        # Of other values, such as lemmas, most are rare and many are new.
-        if column.codec == "tags":
-            values = [sentence.columns[place].values for sentence in split.sentences]
-            counts[label_of(column.name)] = (
-                _spans_of(values)
-                if has_spans(column.scheme)
-                else Counter(chain.from_iterable(values))
-            )
+    sentences = split.sentences
     if columns:
-        return counts
-    if needs.tags and has_spans(split.scheme):
-        counts["label"] = count_spans(split.sentences)
-    elif needs.tags:
-        counts["label"] = Counter(chain.from_iterable(s.tags or () for s in split.sentences))
+        # Of other values, such as lemmas, most are rare and many are new.
+        return {
+            label_of(column.name): _labels([s.columns[place].values for s in sentences],
+                                           column.scheme)
+            for place, column in enumerate(columns)
+            if column.codec == "tags"
+        }  # fmt: skip
+    counts = {}
+    if needs.tags:
+        counts["label"] = _labels([sentence.tags or () for sentence in sentences], split.scheme)
     if needs.classes:
         counts["class"] = split.classes()
     return counts
 
 
-def count_spans(sentences: Iterable[Sentence]) -> Counter[str]:
-    """Number of spans of each label; "_" of a bare prefix, as conlleval shows it."""
-    return _spans_of(sentence.tags or () for sentence in sentences)
-
-
-def _spans_of(sequences: Iterable[Sequence[str]]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    # Whether a span begins at a tag depends on the tag before it alone, and a corpus has millions
-    # of such pairs, but few distinct ones.
-    for step, count in count_steps(sequences).items():
-        for start, _, label in span_tuples(step):
-            if start == 1:
-                counts[label or "_"] += count
-    return counts
+def _labels(values: Sequence[Sequence[str]], scheme: str | None) -> Counter[str]:
+    """How often each label occurs, as a check counts them: of spans, else of tokens."""
+    tags = Counter(chain.from_iterable(values))
+    return LabelSummary(tags=tags, steps=count_steps(values), named=scheme or PLAIN).labels
 
 
 def _listed(counts: Counter[str], names: list[str]) -> str:
@@ -445,11 +432,13 @@ class UnknownUnits:
 def unknown_units(prepared: Prepared) -> dict[str, UnknownUnits]:
     """The unknown units of "train", "dev" and "test", where there is one, in constant memory.
 
-    Train is there as ids already; the others are read once more.
+    None of a model that reads words and no text. Train is there as ids already; the others are read
+    once more.
     """
     encoded = prepared.encoded
     stream = encoded.stream if isinstance(encoded, ResegmentedText) else encoded
-    assert isinstance(stream, UnitStream)  # of a language model
+    if not isinstance(stream, UnitStream):
+        return {}
     corpus = prepared.corpus
     others = {"dev": corpus.dev, "test": corpus.test}
     # A word that is written like the end of a line is an unknown one.

@@ -348,7 +348,7 @@ def loss_of_guessing(prepared: Prepared) -> float:
     head = config.head
     is_weighted = train.weights or head.label_weights or head.class_weights != "none"
     is_sum = config.train.lm_loss > 0
-    if not prepared.task.annotates or is_closed_form(config) or is_weighted or is_sum:
+    if is_closed_form(config) or is_weighted or is_sum:
         return 0.0
     of_tags = _of_one(vocabulary.tags)
     for column in vocabulary.columns:

@@ -110,9 +110,9 @@ def refuse_undefined_loss(prepared: Prepared) -> None:
     Raises:
         DataError: every sentence of dev has a label that train lacks.
     """
-    is_ranked_by_it = prepared.criterion.is_loss and prepared.task.annotates
+    task, corpus = prepared.task, prepared.corpus
+    is_ranked_by_it = prepared.criterion.is_loss and task.dev_examples(prepared.config, corpus.dev)
     if is_ranked_by_it and not DevLoss(prepared).is_defined:
-        corpus = prepared.corpus
         raise DataError(
             Message(
                 Setting("train.metric", LOSS),
@@ -125,9 +125,9 @@ def refuse_undefined_loss(prepared: Prepared) -> None:
 def _encoded_dev(prepared: Prepared) -> Examples | None:
     """Dev as ids, without sentences that have a label which train lacks; None if all have one."""
     task, config, vocabulary = prepared.task, prepared.config, prepared.vocabulary
-    if not task.annotates:
-        return None  # its score is the loss
-    sentences = task.examples(config, prepared.corpus.dev)
+    sentences = task.dev_examples(config, prepared.corpus.dev)
+    if not sentences:
+        return None
     try:
         encoded = task.encode(config, sentences, vocabulary, None)
     except KeyError:  # one by one only where it is necessary

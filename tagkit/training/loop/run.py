@@ -157,7 +157,7 @@ class Run:
             dev = self.prepared.corpus.dev
             scores = dev_scores(self.predictor, dev, BATCH_SIZE)
             scored = time.perf_counter()
-            loss = self.dev_loss.compute() if self.prepared.task.annotates else scores.headline
+            loss = self.dev_loss.compute() if scores.loss is None else scores.loss
             if loss is not None and not math.isfinite(loss):  # as of a model that has diverged
                 loss = None
             self.budget.dev_loss_s = time.perf_counter() - scored

@@ -298,8 +298,7 @@ def read_corpus(
     for split in (corpus.dev, corpus.test):
         for sentence in split.sentences if split else ():
             # As `SentencePredictor` cuts long sentences.
-            longest = len(sentence) if task.is_whole else MAX_LENGTH
-            plan = windows(len(sentence), longest)
+            plan = windows(len(sentence), task.longest(MAX_LENGTH))
             sentences += (cut(sentence, each) for each in plan) if len(plan) > 1 else [sentence]
     reader.fill(sentences)
 

@@ -106,9 +106,8 @@ class Prepared:
     @property
     def cut(self) -> int:
         """Number of training sentences longer than data.max_length, which are read in windows."""
-        longest = self.config.data.max_length
-        sentences = () if self.task.is_whole else self.corpus.train.sentences
-        return sum(len(sentence) > longest for sentence in sentences)
+        longest = self.task.longest(self.config.data.max_length)
+        return sum(len(sentence) > longest for sentence in self.corpus.train.sentences)
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
             uncut=len(corpus.train.sentences),
             classes=len(corpus.train.classes()),
         )
-        if [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole:
+        if [*task.kinds(config)] == [Kind.SPANS]:
             size = replace(
                 size,
                 alike=alike_in_documents(corpus.train.sentences),

@@ -29,8 +29,7 @@ from tagkit.evaluation.analysis.label_errors import (
 )
 from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.predict.value_checks import check_count
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.device import thread_count
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import given_threads
@@ -42,6 +41,7 @@ from tagkit.training.loop.time_budget import TimeBudget
 from tagkit.training.several.folds import Fold, cut_into_folds, require_enough
 from tagkit.training.several.several_folder import refuse_options, require_one_process
 from tagkit.training.trainer import train
+from tagkit.value_checks import check_count
 from tagkit.wording import Message, Setting, clipped
 
 _LARGEST_SEED = 2**63  # exclusive, as in the configuration
@@ -132,9 +132,9 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     if folds_by not in ("sentence", "entity"):
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
         raise ConfigError(Setting("folds_by"), [wanted])
-    if not task_of(config).annotates:
-        problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
-        raise ConfigError(Setting("task", config.task), [problem])
+    problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
+    refused = ConfigError(Setting("task", config.task), [problem])
+    task_of(config).require_labels(config, refused)
     require_one_process("audit")
     refuse_options(
         config,
@@ -172,14 +172,14 @@ def _cross_validated(
             predictor = _trained(one, fold, whole, dev, listener, stop)
             sentences = [whole.sentences[index] for index in fold.held_out]
             # Nothing is cut into windows: what a model says of gold is of whole sentences too.
-            longest = MAX_LENGTH if predictor.task.is_whole else max(map(len, sentences))
-            predictions = predictor.annotate(
-                sentences, batch_size=BATCH_SIZE, confidence=False, max_length=longest
-            )
-            if predictor.task.gives.tags:
+            predictions = predictor.predictions_of(
+                replace(whole, sentences=sentences),
+                batch_size=BATCH_SIZE, max_length=max(map(len, sentences)),
+            )  # fmt: skip
+            if predictor.task.needs.tags:
                 spans = has_spans(whole.scheme)
                 contradictions += _of_tags(fold, predictor, sentences, predictions, spans=spans)
-            if predictor.task.gives.classes:
+            if predictor.task.needs.classes:
                 contradictions += _of_classes(fold, predictor, sentences, predictions)
             predicted.update(zip(fold.held_out, predictions, strict=True))
             if len(predicted) == len(whole.sentences):  # the last fold of a repeat

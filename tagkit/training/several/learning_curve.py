@@ -167,15 +167,15 @@ def _refuse_unfit(config: Config) -> None:
     Raises:
         TagkitError: an option has no effect or no meaning, or a corpus can be read once only.
     """
-    if not task_of(config).annotates:
-        raise ConfigError(
-            Setting("task", config.task),
-            [
-                "a learning curve is of F1 or accuracy; expected tag, classify or both. For a "
-                "language model, train on texts of several sizes, and compare the bits per "
-                "character of one dev text"
-            ],
-        )
+    refused = ConfigError(
+        Setting("task", config.task),
+        [
+            "a learning curve is of F1 or accuracy; expected tag, classify or both. For a language "
+            "model, train on texts of several sizes, and compare the bits per character of one dev "
+            "text"
+        ],
+    )
+    task_of(config).require_labels(config, refused)
     require_one_process(_WHAT)
     varied = "is what a learning curve varies; leave it out, and name "
     refuse_options(

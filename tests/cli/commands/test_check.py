@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from lint_reports import check
 from program import Program
 
@@ -24,7 +25,8 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     ended = tagkit("check", bad, "--fix", tmp_path / "good.conll")
     assert ended.code == 1
     assert "is illegal in IOB2: 1 time" in ended.out
-    assert f"wrote {tmp_path / 'good.conll'}; repairs:\n  I-LOC is now B-LOC: line" in ended.out
+    assert f"wrote {tmp_path / 'good.conll'}; repairs:\n  left out a sentence" in ended.out
+    assert "\n  I-LOC is now B-LOC: line" in ended.out
     facts = json.loads(tagkit("check", tmp_path / "good.conll", "--json").out)
     assert [f["kind"] for f in facts["findings"] if f["severity"] == "error"] == ["unreadable"]
     assert tagkit("check", "nothing").code == 1
@@ -82,3 +84,21 @@ def test_long_and_odd_labels_are_shown_safely_and_in_bounded_length(tmp_path: Pa
     findings = [line for line in lines if line.startswith(("error", "warning", "note"))]
     assert findings
     assert all(line.isprintable() for line in findings)
+
+
+def test_the_command_reports_before_it_refuses_to_repair(tagkit: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"tokens": ["a"], "tags": ["B-X"]}\n', encoding="utf-8")
+    ended = tagkit("check", tmp_path / "a.jsonl", "--fix", tmp_path / "b.conll")
+    assert (ended.code, "verdict: 1 note: fit to train on" in ended.out) == (1, True)
+    assert "a.jsonl: only column files can be repaired" in ended.err
+
+
+@pytest.mark.parametrize(("content", "status"), [("a\tB-X\n", 0), ("a\tB-X\nb\n", 1)])
+def test_the_exit_status_tells_of_errors(
+    tagkit: Program, tmp_path: Path, content: str, status: int
+) -> None:
+    (tmp_path / "a.conll").write_text(content, encoding="utf-8")
+    ended = tagkit("check", tmp_path / "a.conll", "--json", "--fix", tmp_path / "b.conll")
+    assert ended.code == status
+    left = json.loads(ended.out)["repairs"][str(tmp_path / "b.conll")]["left"]
+    assert len(left) == status

@@ -23,7 +23,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
     """Has the command load this model, whatever folder is named."""
 
     def give(reader: ToyReader) -> None:
-        module = ModuleType("tagkit.inference.generate.language_model")
+        module = ModuleType("tagkit.inference.generate.text_generator")
         module.load_reader = lambda path, device: reader  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module.__name__, module)
 

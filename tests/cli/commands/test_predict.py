@@ -614,8 +614,8 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--top", "2"], "this model tags: --top and --threshold are for classes of texts"),
-        (["--threshold", "0.5"], "this model tags: --top and --threshold are for classes of texts"),
+        (["--top", "2"], "this model tags: --top is for classes of texts"),
+        (["--threshold", "0.5"], "this model tags: --threshold is for classes of texts"),
         (
             ["--format", "tsv"],
             "this model tags: expected --format columns, conllu, jsonl, jsonl-tokens, jsonl-spans, "

@@ -18,7 +18,7 @@ from tagkit.cli.shown.highlighting import (
     plain_segments,
     shown_by,
 )
-from tagkit.inference.write.highlight import Highlighted, TextPiece
+from tagkit.models.answers.pieces import Highlighted, TextPiece
 from tagkit.text.records import LabelScore
 from tagkit.wording import cells
 

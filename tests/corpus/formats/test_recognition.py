@@ -15,7 +15,7 @@ from tagkit.config import DataConfig
 from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.recognition import recognise, recognise_source
 from tagkit.corpus.formats.table import FORMATS, Look, target_format
-from tagkit.corpus.lint.file_contents import read_file
+from tagkit.corpus.lint.summary import summarise
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import DataError
@@ -143,7 +143,7 @@ def test_every_command_recognises_a_file_in_the_same_way(tmp_path: Path, shape: 
     kind, content, endings = SHAPES[shape]
     for ending in endings:
         path = written(tmp_path, f"corpus{ending}", content)
-        assert read_file(str(path), DataConfig()).format.name == kind  # check
+        assert summarise(str(path), DataConfig()).format.name == kind  # check
         assert found_as(path, raw=True) in kinds_of_raw_text(kind, ending)  # predict
         conversion = convert_corpus(
             str(path), DataConfig(), lambda read: target_format("x.txt", "text", read), None,

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +39,8 @@ def test_a_good_file_has_facts_and_no_errors(tmp_path: Path) -> None:
     assert facts.lengths == {"min": 3, "50%": 3, "90%": 3, "99%": 3, "max": 3}
     assert report.errors == 0
     assert report.verdict == "1 note: fit to train on"
+    # What is behind an odd tag begins a span of its own.
+    assert check(tmp_path, GOOD + "a B_PER\nb I-PER\n").files[0].labels == {"PER": 3, "LOC": 1}
 
 
 def test_a_column_that_none_of_the_files_has_is_refused(tmp_path: Path) -> None:
@@ -74,10 +75,6 @@ def test_a_program_gives_paths_and_options_of_data(tmp_path: Path) -> None:
             tagkit.check(paths)  # type: ignore[arg-type]
 
 
-def counted(**counts: int) -> dict[str, int]:
-    return {name.replace("_", "-"): count for name, count in counts.items()}
-
-
 def test_what_cannot_be_read_in_a_folder_is_told_with_its_file(tmp_path: Path) -> None:
     for name, content in (("neg/1", b"bad"), ("neg/2", b"\xff"), ("pos/1", b"good")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -103,64 +100,6 @@ def test_what_was_not_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
     kinds = {finding.kind for finding in report.findings}
     assert "unreadable" in kinds
     assert not kinds & {"one-label", "unknown-label", "unknown-class"}
-
-
-def test_pairs_of_a_language_model_are_named_where_no_column_is_one_of_labels(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("red cat\tcat red\nblue dog\tdog blue\n\n", encoding="utf-8")
-    for options in ({}, {"pairs": True, "context": "line"}):
-        report = check_files([str(path)], DataConfig(**options))  # type: ignore[arg-type]
-        assert [(each.severity, each.kind) for each in report.findings] == [
-            ("error", "unreadable"), ("note", "pairs"),
-        ]  # fmt: skip
-        assert str(report.findings[1].message) == (
-            "its lines may be pairs of a prefix and a continuation, of a language model: "
-            "data.format=text reads them as such"
-        )
-    assert not check_files([str(path)], DataConfig(format="text")).errors
-    for row in ("1\tred\tcat", "\tcat red", "red"):  # no pair
-        path.write_text(f"red cat\tcat red\n{row}\n", encoding="utf-8")
-        findings = check_files([str(path)], DataConfig(format="tsv")).findings
-        assert "pairs" not in [each.kind for each in findings]
-
-
-def test_an_error_in_standard_input_stands_under_its_name_of_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "in").write_text('{"text": "a", "label": "x"}\n{\n')
-    with (tmp_path / "in").open() as file:
-        monkeypatch.setattr(sys, "stdin", file)
-        report = check_files(["-"], DataConfig(format="jsonl"))
-    error = next(finding for finding in report.findings if finding.kind == "unreadable")
-    assert (error.file, error.lines) == ("-", (2,))
-    assert error.message.startswith("expected a JSON object")
-
-
-def test_overlap_of_splits_and_unknown_labels_are_told(tmp_path: Path) -> None:
-    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
-    files = {"train.conll": long + GOOD, "dev.conll": long + "y B-NEW\nRome B-LOC\n\n"}
-    report = check(tmp_path, files)
-    assert told(report, "overlap", tmp_path) == [
-        ("warning", "1 sentence of 5 tokens or more (100.0 %) occurs in train.conll too: scores "
-         "may be too good", (1,)),
-    ]  # fmt: skip
-    assert told(report, "unknown-label", tmp_path) == [
-        ("warning", "1 label that train.conll lacks, so that no model can find it: NEW (1)", (7,)),
-    ]
-    assert told(report, "entity-overlap", tmp_path) == [
-        ("note", "67 % of its 3 distinct entities occur in train.conll", ()),
-    ]
-
-
-def test_files_of_different_kinds_are_an_error_and_other_schemes_a_note(tmp_path: Path) -> None:
-    files = {"a.conll": GOOD, "b.conll": "a S-PER\nb B-LOC\nc E-LOC\n", "c.conll": "a DT\nb NN\n"}
-    report = check(tmp_path, files)
-    assert told(report, "other-scheme", tmp_path) == [
-        ("error", "it holds plain labels, and a.conll holds spans in IOB2", ()),
-        ("note", "it holds spans in IOBES, and a.conll holds spans in IOB2", ()),
-    ]
 
 
 def test_a_file_that_fits_two_schemes_is_not_told_to_be_in_the_other(tmp_path: Path) -> None:

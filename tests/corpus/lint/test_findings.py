@@ -1,14 +1,7 @@
 """Findings and verdicts in words."""
 
-import json
-
 from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, shown_lines
 from tagkit.wording import plural
-
-
-def test_a_report_is_what_json_gives_back() -> None:
-    report = CheckReport((), (CorpusFinding("note", "k", "f", "m", lines=(3, 4)),))
-    assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
 
 
 def test_numbers_and_lines_are_told_in_words() -> None:

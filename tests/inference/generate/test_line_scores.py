@@ -13,10 +13,10 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import DataError
-from tagkit.inference.generate.language_model import Reader
 from tagkit.inference.generate.line_scores import LineScore, score_lines
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.language_scoring import language_report
+from tagkit.models.language.reader import Reader
 from tagkit.models.language.text_scoring import units_of
 from tagkit.nn.generation.path_score import path_log_probs
 

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from kinds import BOTH, TAGS, answers_of
 from tag_heads import path_scores
 
 import tagkit
 from tagkit.config import DataConfig
-from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.conformal import SetCalibration, scores
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.inference.predict.prediction_sets import (
-    kinds_with_sets,
     probs_of,
     require_sets,
     taggings_of,
@@ -177,7 +178,7 @@ def test_a_report_on_sets_counts_the_gold_tags_in_them(tagger: Predictor, dev: S
 
 
 def test_a_classifier_has_sets_of_classes(classifier: Predictor) -> None:
-    assert kinds_with_sets(classifier.config, classifier.task.gives) == ["classes"]
+    assert classifier.answers.sets == ("classes",)
     data = classifier.config.data
     split = gold_split(classifier, str(data.dev_file), DataConfig())
     calibrated(classifier, fit_sets(classifier, split))
@@ -206,19 +207,15 @@ def test_an_uncalibrated_model_is_refused(tagger: Predictor) -> None:
     )
 
 
-def test_a_model_without_sets_is_refused(tagger: Predictor) -> None:
-    config = tagger.config
-    several = config.model_copy(update={"head": config.head.model_copy(
-        update={"multi_label": "yes"})})  # fmt: skip
-    columns = config.model_copy(update={"data": config.data.model_copy(
-        update={"tag_column": ("UPOS", "XPOS")})})  # fmt: skip
-    both = LabelKinds(tags=True, classes=True)
-    assert kinds_with_sets(config, both) == ["tags", "classes"]
-    assert kinds_with_sets(several, both) == ["tags"]
-    assert kinds_with_sets(columns, LabelKinds(tags=True, classes=False)) == []
-    other = Predictor(tagger.model, tagger.vocabulary, columns, tagger.device)
+def test_a_model_without_sets_is_refused(
+    tagger: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = tuple(ColumnLabels(name, "tags", "labels", "labels", {}) for name in ("A", "B"))
+    assert answers_of(BOTH).sets == ("tags", "classes")
+    assert answers_of(BOTH, several=True).sets == ("tags",)
+    monkeypatch.setattr(tagger, "answers", answers_of(TAGS, columns=columns))
     with pytest.raises(DataError) as error:
-        require_sets(other, 0.9)
+        require_sets(tagger, 0.9)
     assert str(error.value) == (
         "coverage=0.9: expected a model of one tag column or of one class per text; this one "
         "predicts several columns"

@@ -26,9 +26,9 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
 from tagkit.features.batching.batch import Tokens
 from tagkit.inference.predict import sentence_batches as module
-from tagkit.inference.predict.inputs import Text
 from tagkit.inference.predict.predictor import Predictor, alternatives_of_text
 from tagkit.inference.score.calibrate import remove_calibration
+from tagkit.models.answers.texts import Text
 from tagkit.models.base.model import Model
 from tagkit.nn.cells.lstm import LSTMNetwork
 from tagkit.nn.recurrence.cell import Network
@@ -87,7 +87,8 @@ def test_several_threads_get_the_answers_of_one(
     lines = [sentence(*(f"w{dice.randrange(2000)}" for _ in range(9))) for _ in range(400)]
     alone = tagkit.load(folder, device="cpu")
     expected = [alone.annotate([line], batch_size=1, confidence=True) for line in lines]
-    monkeypatch.setattr("tagkit.inference.predict.word_cache._MAX_BYTES", 40_000)  # often emptied
+    # Often emptied.
+    monkeypatch.setattr("tagkit.inference.predict.sentence_batches._MAX_BYTES", 40_000)
     shared = tagkit.load(folder, device="cpu")
 
     def annotated(line: Sentence) -> list[Prediction]:

@@ -48,8 +48,8 @@ class Told(Predictor):
         self.__dict__.update(predictor.__dict__)
         self.tags = tags
 
-    def annotate(self, sentences: Sequence[Sentence], **_: object) -> list[Prediction]:  # type: ignore[override]
-        pairs = zip(sentences, self.tags, strict=True)
+    def predictions_of(self, split: Split, **_: object) -> list[Prediction]:  # type: ignore[override]
+        pairs = zip(split.sentences, self.tags, strict=True)
         return [Prediction(s.words, tuple(tags), to_spans(tags)) for s, tags in pairs]
 
 

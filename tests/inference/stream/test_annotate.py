@@ -1,50 +1,51 @@
 """Chunks of input -> lines of output, for a model that predicts what the test says."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
+from kinds import BOTH, CLASSES, TAGS, answers_of, asked
 
-from tagkit.config import DataConfig, load_config
+from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.corpus.source.layout import column_options
 from tagkit.errors import DataError
-from tagkit.inference.predict.inputs import Input, as_tagged, as_text
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.inference.stream.annotate import Annotator, AnswerOptions
+from tagkit.inference.stream.annotate import Annotator
 from tagkit.inference.stream.chunks import Blocks, Line, Lines, Records
+from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.texts import Input, as_tagged, as_text
 from tagkit.text.records import Document, LabelScore, Prediction, Sentence, TaggedText
 
 
 class Upper:
     """Tags words in capitals X and others O; texts have the class "New York"."""
 
-    def __init__(self, gives: LabelKinds) -> None:
-        self.config = load_config(overrides=["data.scheme=labels"])
-        self.task = SimpleNamespace(gives=gives, is_whole=gives.classes)
-        self.asked: list[dict[str, Any]] = []
+    precision = "fp32"
 
-    def classes(self) -> frozenset[str]:
-        return frozenset({"New York", "Oslo"} if self.task.gives.classes else ())
+    def __init__(self, gives: LabelKinds) -> None:
+        self.gives = gives
+        classes = ("New York", "Oslo") if gives.classes else ()
+        self.answers = answers_of(gives, classes=classes)
+        self.asked: list[PredictionOptions] = []
 
     def annotate(
-        self, sentences: Sequence[Sentence], *, on_long: Callable[[int], None], **how: Any
+        self, sentences: Sequence[Sentence], options: PredictionOptions
     ) -> list[Prediction]:
-        self.asked.append(how)
+        self.asked.append(options)
         for sentence in sentences:
-            if len(sentence) > how["max_length"]:
-                on_long(len(sentence))
-        return [self._prediction(sentence, how["confidence"]) for sentence in sentences]
+            if len(sentence) > options.max_length:
+                options.on_long(len(sentence))
+        return [self._prediction(sentence, options.confidence) for sentence in sentences]
 
-    def predict(self, inputs: Iterable[Input], **how: Any) -> list[TaggedText]:
-        texts = [as_text(each, "multilingual", whole=self.task.is_whole) for each in inputs]
-        return [as_tagged(text, self.annotate(text.sentences, **how)) for text in texts]
+    def predict(self, inputs: Sequence[Input], options: PredictionOptions) -> list[TaggedText]:
+        texts = [as_text(each, "multilingual", whole=self.gives.classes) for each in inputs]
+        return [as_tagged(text, self.annotate(text.sentences, options)) for text in texts]
 
     def _prediction(self, sentence: Sentence, confidence: bool) -> Prediction:
-        gives, tags = self.task.gives, tuple("X" if w.isupper() else "O" for w in sentence.words)
+        gives, tags = self.gives, tuple("X" if w.isupper() else "O" for w in sentence.words)
         return Prediction(
             sentence.words,
             tags if gives.tags else (),
@@ -54,14 +55,9 @@ class Upper:
         )
 
 
-TAGS, CLASSES = LabelKinds(tags=True, classes=False), LabelKinds(tags=False, classes=True)
-BOTH = LabelKinds(tags=True, classes=True)
-
-
 def annotator(gives: LabelKinds, **changes: Any) -> Annotator:
-    options = {"output_format": "columns", "confidence": False, "top": 0, "threshold": None,
-               "batch_size": 4, "max_length": None}  # fmt: skip
-    return Annotator(cast(Predictor, Upper(gives)), AnswerOptions(**{**options, **changes}))
+    options = asked(**{"batch_size": 4, **changes})
+    return Annotator(cast(Predictor, Upper(gives)), options)
 
 
 def blocks(*lines: str) -> Blocks:
@@ -132,10 +128,10 @@ def test_the_longest_sentence_is_that_of_the_window_not_of_all_before() -> None:
 
 
 def test_the_options_reach_the_model() -> None:
-    asked = annotator(CLASSES, threshold=0.25, batch_size=9, confidence=True)
-    asked.annotate(Lines("in.txt", [Line("Hello.", 1, 0)]))
-    (how,) = cast(Upper, asked.predictor).asked
-    assert (how["threshold"], how["batch_size"], how["confidence"]) == (0.25, 9, True)
+    one = annotator(CLASSES, threshold=0.25, batch_size=9, confidence=True)
+    one.annotate(Lines("in.txt", [Line("Hello.", 1, 0)]))
+    (how,) = cast(Upper, one.predictor).asked
+    assert (how.threshold, how.batch_size, how.confidence) == (0.25, 9, True)
 
 
 @pytest.mark.parametrize(
@@ -187,8 +183,3 @@ def test_options_that_the_model_does_not_have_are_refused_before_any_text(
 ) -> None:
     with pytest.raises(DataError, match=f"^{problem}"):
         annotator(gives, **changes)
-
-
-def test_the_classes_of_a_style_are_in_alphabetical_order() -> None:
-    assert annotator(CLASSES).style.classes == ("New York", "Oslo")
-    assert annotator(TAGS).style.classes == ()

@@ -5,19 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kinds import CLASSES, TAGS
+from kinds import CLASSES, TAGS, answers_of
 
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.stream.chunks import Output
 from tagkit.inference.stream.record_output import check_output, fills_files, write_records
-from tagkit.inference.write.style import Style
+from tagkit.models.answers.kind import Style
 from tagkit.text.records import Document, Sentence, TextSpan
 
 
 def style(format: str) -> Style:
     gives = CLASSES if format in ("csv", "folder") else TAGS
-    return Style(format, False, gives, (), False, 0, 0.0, spans=True)
+    return Style(format, answers_of(gives, spans=True))
 
 
 def chunk(*items: Item, file: str = "in") -> Output:
@@ -59,7 +59,7 @@ def test_a_sentence_that_cannot_be_written_is_named_with_its_file() -> None:
 
 def test_a_model_of_several_classes_may_find_none() -> None:
     written: list[str] = []
-    several = replace(style("jsonl-texts"), gives=CLASSES, multi_label=True)
+    several = Style("jsonl-texts", answers_of(CLASSES, several=True))
     write_records([chunk(Document("x"))], several, None, written.append, written.append)
     assert "".join(written) == '{"text": "x", "labels": []}\n'
 

@@ -10,6 +10,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
+from kinds import asked
 from peaks import peak_mb
 
 from tagkit.corpus.formats.recognition import recognise_lines
@@ -19,12 +20,13 @@ from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Lines, Output
 from tagkit.inference.stream.stream import (
     DocumentChunks,
+    SerialWorker,
     StreamOptions,
     _chunks,
     _outputs,
     annotate_file,
 )
-from tagkit.inference.stream.workers import SerialWorker, WorkerConfig, WorkerPool
+from tagkit.inference.stream.workers import WorkerConfig, WorkerPool
 from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 
@@ -38,15 +40,7 @@ READING = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
 
 
 def options(**changes: object) -> AnswerOptions:
-    defaults: dict[str, object] = {
-        "output_format": "columns",
-        "confidence": False,
-        "top": 0,
-        "threshold": None,
-        "batch_size": 4,
-        "max_length": None,
-    }
-    return AnswerOptions(**{**defaults, **changes})  # type: ignore[arg-type]
+    return asked(**{"batch_size": 4, **changes})  # type: ignore[arg-type]
 
 
 def tag(

@@ -14,15 +14,15 @@ from pathlib import Path
 from pydoc import locate  # makes a function of its name
 
 import pytest
+from kinds import asked
 
 from tagkit.errors import DeviceError
 from tagkit.inference.stream import workers
 from tagkit.inference.stream import workers as worker
-from tagkit.inference.stream.annotate import AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Line, Lines
 from tagkit.inference.stream.workers import Worker, WorkerConfig, WorkerPool
 
-OPTIONS = AnswerOptions("columns", False, 0, None, 4, None)
+OPTIONS = asked(batch_size=4)
 CONFIG = WorkerConfig(Path("no model"), "cpu", "fp32", 1, OPTIONS)
 WINDOW = Lines("a.txt", [Line("Ada", 1, 0)])
 

@@ -145,7 +145,7 @@ def test_an_ensemble_answers_the_same_alone_in_a_batch_and_loaded(
     together = found.annotate(SENTENCES, batch_size=3, confidence=True)
     assert together == trained.annotate(SENTENCES, batch_size=3, confidence=True)
     monkeypatch.setattr(
-        "tagkit.inference.predict.word_cache._MAX_BYTES", 1
+        "tagkit.inference.predict.sentence_batches._MAX_BYTES", 1
     )  # emptied for each sentence
     for model in (found, load(tmp_path / "model")):
         for sentence, expected in zip(SENTENCES, together, strict=True):

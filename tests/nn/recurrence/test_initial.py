@@ -1,17 +1,18 @@
 """Recurrent weights and gates at the beginning: their values, radii, time scales and draws."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from cell_options import CELL_OPTIONS
-from torch import Tensor
+from torch import Tensor, nn
 
 from tagkit.config import EncoderConfig, options_of
 from tagkit.nn.cells import CELLS
 from tagkit.nn.recurrence.cell import Network
-from tagkit.nn.recurrence.initial import spectral_radius
+from tagkit.nn.recurrence.initial import count_parameters, fresh_linear, spectral_radius
 
 HIDDEN = 12
 # The recurrent weights of a cell, and the gates of each.
@@ -137,3 +138,24 @@ def test_the_option_is_for_the_cells_whose_biases_it_changes() -> None:
         pair = [built(cell, chrono=chrono, **options).state_dict() for chrono in (0, 9)]
         same = all(torch.equal(pair[0][name], pair[1][name]) for name in pair[0])
         assert same != needs.are_met_by(cell), cell
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_weights_are_uniform_within_the_bound_of_each_part_and_biases_are_zero(parts: int) -> None:
+    torch.manual_seed(1)
+    layer = fresh_linear(40, 20, parts)
+    assert not layer.bias.any()
+    bound = math.sqrt(6 / (40 + 20))  # eq. 16, of a part and not of all rows together
+    for part in layer.weight.chunk(parts):
+        assert part.shape == (20, 40)
+        assert 0.99 * bound < part.abs().max() <= bound
+        assert part.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
+    assert len({part.sum().item() for part in layer.weight.chunk(parts)}) == parts
+
+
+def test_shared_and_frozen_weights_count_once_each() -> None:
+    first = nn.Linear(3, 2)
+    second = nn.Linear(3, 2)
+    second.weight = first.weight
+    second.bias.requires_grad_(False)
+    assert count_parameters(nn.ModuleList([first, second])) == 3 * 2 + 2 + 2

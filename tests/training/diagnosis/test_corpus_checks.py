@@ -1,20 +1,15 @@
 """What is wrong with corpora and vectors is said; sound ones are not remarked on."""
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import tiny
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tagkit.config import load_config
-from tagkit.text.records import Sentence
-from tagkit.text.schemes import span_tuples
-from tagkit.training.diagnosis.corpus_checks import CORPUS_CHECKS, count_spans, diagnose_corpus
+from tagkit.training.diagnosis.corpus_checks import CORPUS_CHECKS, diagnose_corpus
 from tagkit.training.events.finding import Finding
 from tagkit.training.setup.setup import prepare
 
@@ -323,13 +318,6 @@ def test_classes_that_a_tagger_does_not_learn_are_not_remarked_on(tmp_path: Path
     names = [finding.name for finding in of_files(task="both", **files)]
     assert "unknown-labels" in names
     assert "unknown-labels" not in [finding.name for finding in of_files(task="tag", **files)]
-
-
-@given(st.lists(st.lists(st.sampled_from(["O", "B", "I-X", "B-X", "E-X", "S-X", "I-Y", "L-Y"]))))
-def test_spans_are_counted_as_they_are_found(tags: list[list[str]]) -> None:
-    sentences = [Sentence(("w",) * len(each), tuple(each)) for each in tags]
-    expected = Counter(label or "_" for each in tags for _, _, label in span_tuples(each))
-    assert count_spans(sentences) == expected
 
 
 def test_each_check_has_a_name_of_its_own() -> None:

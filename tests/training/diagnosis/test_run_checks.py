@@ -23,7 +23,7 @@ from tagkit.training.loop.run import Ending
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
-README = Path(__file__).parents[3] / "README.md"
+FIRST_STEPS = Path(__file__).parents[3] / "docs" / "first-steps.md"
 SPANS = [["B-PER", "O"], ["B-LOC", "O"]] * 6
 WELL = make_tag_report(SPANS, SPANS, "iob2")
 RESOLVED = Config(encoder=EncoderConfig(locked_dropout=0.4))
@@ -66,8 +66,8 @@ def test_a_run_that_went_well_has_no_finding() -> None:
     assert diagnosed() == ()
 
 
-def test_the_runs_that_readme_shows_have_no_finding() -> None:
-    tables = README.read_text("utf-8").split("\nepoch      loss")[1:]
+def test_the_runs_that_the_first_steps_show_have_no_finding() -> None:
+    tables = FIRST_STEPS.read_text("utf-8").split("\nepoch      loss")[1:]
     rows = [
         re.findall(r"^ +\d+ +(\d\.\d{4}) +(?:\d\.\d{4} +)?(\d+\.\d\d) ", table, re.M)
         for table in tables

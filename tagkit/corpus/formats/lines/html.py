@@ -23,7 +23,7 @@ from tagkit.html.drawing import (
 )
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
-from tagkit.text.records import Document, Sentence, TaggedText
+from tagkit.text.records import Document, Sentence, StringAnswer, TaggedText
 from tagkit.text.records import joined as joined_words
 from tagkit.text.schemes import span_tuples
 from tagkit.wording import plural
@@ -32,7 +32,9 @@ _TITLE = "Labelled texts"
 Classes = Sequence[tuple[str, float | None]]
 
 
-def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator[OutputPiece]:
+def write_html(
+    items: Iterable[Item | TaggedText | StringAnswer], writing: Writing
+) -> Iterator[OutputPiece]:
     """The beginning of a page, each record as it comes, and what was counted of them."""
     palette, counts = Palette(), Counter[str]()
     header = element("header", element("h1", _TITLE))
@@ -40,7 +42,7 @@ def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator
     number = 0
     for number, item in enumerate(items, 1):
         place = element("p", number, class_="place")
-        drawn = joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
+        drawn = _drawn(item, writing, palette, counts)
         body = element("div", drawn)
         yield OutputPiece(
             "", element("div", place, body, class_="text", id=f"text-{number}") + "\n"
@@ -51,6 +53,17 @@ def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator
     yield OutputPiece(
         "", joined([Markup("</main>\n"), element("footer", *shown), "\n", page_end()])
     )
+
+
+def _drawn(
+    item: Item | TaggedText | StringAnswer,
+    writing: Writing,
+    palette: Palette,
+    counts: Counter[str],
+) -> Markup:
+    if isinstance(item, StringAnswer):
+        return draw_text(f"{item.source} \u2192 {item.text}", [], palette)
+    return joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
 
 
 def _classes(item: Item | TaggedText, palette: Palette, counts: Counter[str]) -> Markup | None:

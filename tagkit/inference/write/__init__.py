@@ -1,1 +1,0 @@
-"""Predictions as lines, cells, JSON and marked text."""

@@ -1,0 +1,84 @@
+"""A text and what was predicted of it, as pieces to be shown: plain text, and text with a label.
+
+What shows them decides how: a terminal by colours, a pipe by brackets. Windows of input are
+annotated by processes that send lines of text (`chunks.Output`), so a record is a line of JSON on
+its way from the model to what shows it.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from tagkit.text.json_text import to_json
+from tagkit.text.records import LabelScore, TaggedText
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """A stretch of a text.
+
+    Attributes:
+        text: its characters.
+        label: type of the span that it is, or tag of the token; None of text between them.
+        probability: of the label, 0 to 1; None where it was not asked for.
+    """
+
+    text: str
+    label: str | None = None
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Highlighted:
+    """A text in pieces, and its classes.
+
+    Attributes:
+        pieces: in the order of the text.
+        spans: whether labels are those of spans; otherwise each token has one.
+        classes: of the text, the most probable first; None of a model without classes.
+        confidence: whether probabilities of classes are to be shown.
+    """
+
+    pieces: tuple[TextPiece, ...]
+    spans: bool
+    classes: tuple[LabelScore, ...] | None
+    confidence: bool
+
+    def to_line(self) -> str:
+        """A line of JSON, without its end."""
+        return to_json(asdict(self))
+
+
+def from_line(line: str) -> Highlighted:
+    """What `Highlighted.to_line` wrote."""
+    record = json.loads(line)
+    classes = record["classes"]
+    return Highlighted(
+        tuple(TextPiece(**piece) for piece in record["pieces"]),
+        record["spans"],
+        None if classes is None else tuple(LabelScore(**score) for score in classes),
+        record["confidence"],
+    )
+
+
+def span_pieces(answer: TaggedText) -> Iterator[TextPiece]:
+    """The pieces of a text with spans; joined they are the text."""
+    end = 0
+    for span in answer.spans:  # in the text's order; none overlap
+        yield TextPiece(answer.text[end : span.start])
+        yield TextPiece(answer.text[span.start : span.end], span.label, span.probability)
+        end = span.end
+    yield TextPiece(answer.text[end:])
+
+
+def token_pieces(answer: TaggedText) -> Iterator[TextPiece]:
+    """Its tokens with their tags; joined they are the text, but for blanks between tokens."""
+    end = 0
+    for token in answer.tokens:
+        between = answer.text[end : token.start]
+        # Tokens such as a word and its full stop stand without a blank: their tags would run
+        # together.
+        yield TextPiece(between if between or not end else " ")
+        yield TextPiece(token.text, token.tag or "", token.probability)
+        end = token.end
+    yield TextPiece(answer.text[end:])

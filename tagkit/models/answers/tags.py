@@ -1,0 +1,267 @@
+"""Answers of tags: one a token, or one of each of several columns, and the spans that they mean."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tagkit.config import DataConfig
+from tagkit.corpus.formats.columns.filling import fill_columns
+from tagkit.corpus.formats.columns.reader import LineBlock
+from tagkit.corpus.formats.columns.writer import append_column
+from tagkit.corpus.formats.table import Format
+from tagkit.corpus.source.layout import CONLLU, DOCSTART, Layout, is_cell
+from tagkit.corpus.source.pieces import Writing
+from tagkit.errors import DataError, FormatError
+from tagkit.features.column_labels import ColumnLabels
+from tagkit.models.answers.classes import ClassAnswers
+from tagkit.models.answers.conllu import column_values, conllu_columns, conllu_lines
+from tagkit.models.answers.kind import TAGS, Origin, Style, origin_of
+from tagkit.models.answers.labels import (
+    LabelAnswers,
+    cannot_hold_cells,
+    sentences_of,
+    without_none,
+)
+from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.pieces import Highlighted, span_pieces, token_pieces
+from tagkit.text.records import (
+    LabelScore,
+    Prediction,
+    Sentence,
+    TagColumn,
+    TaggedText,
+    TaggedToken,
+)
+from tagkit.wording import Message, Setting, quoted
+
+
+@dataclass(frozen=True)
+class TagAnswers(LabelAnswers):
+    """Tags of tokens.
+
+    Attributes:
+        data: how the corpus of training is read, with its scheme.
+        spans: whether the tags mean spans.
+        columns: labels of each tag column, where there are several.
+    """
+
+    data: DataConfig
+    spans: bool
+    columns: tuple[ColumnLabels, ...]
+    classes = ()
+    by_token = True
+    does = "tags"
+    model = "this model tags tokens"
+
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """That of training."""
+        return self.data.scheme
+
+    @property
+    def filled(self) -> tuple[str, ...]:
+        """Columns of CoNLL-U that get the tags, such as UPOS or MISC.NER: one for each column."""
+        return conllu_columns(self.data, spans=self.spans)
+
+    @property
+    def sets(self) -> tuple[str, ...]:  # type: ignore[override]
+        """That of the tags of one column."""
+        return () if self.columns else (TAGS,)
+
+    lacks_sets = "predicts several columns"
+
+    def check(self, options: PredictionOptions, *, top: int = 0, **others: Any) -> None:
+        """There are no classes."""
+        super().check(options, top=top, **others)
+        for name, is_given in (("top", bool(top)), ("threshold", options.threshold is not None)):
+            if is_given:
+                raise DataError(
+                    Message("this model tags: ", Setting(name), " is for classes of texts")
+                )
+
+    def holds(self, row: Format) -> bool:
+        """Sentences, or texts where the tags mean spans."""
+        return self.spans if row.holds == "spans" else row.holds == "tags"
+
+    def misfit(self, format: str) -> str:
+        """As described in `LabelAnswers`."""
+        if format in replace(self, spans=True).formats(probabilities=False):
+            return "this model predicts plain labels, which are no spans"
+        return super().misfit(format)
+
+    def writing(self, *, single: bool, note: Callable[[str], None]) -> Writing:
+        """As described in `AnswerKind`."""
+        return replace(super().writing(single=single, note=note), plain=not self.spans)
+
+    def lines(self, answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
+        """A line for each token: its text, its tags, and the classes of the text."""
+        classes = self.cells(answer, style, origin)
+        if style.format == CONLLU:
+            confidence = style.confidence
+            yield from conllu_lines(answer, classes, self.filled, origin, confidence=confidence)
+            return
+        suffix = "".join(f"\t{cell}" for cell in classes)
+        for sentence in answer.sentences:
+            _check_words([token.text for token in sentence], answer, origin)
+            for token in sentence:
+                cells = "\t".join(_tag_cells(token, confidence=style.confidence))
+                yield f"{token.text}\t{cells}{suffix}"
+            yield ""  # a blank line ends a sentence
+
+    def fill(
+        self, block: LineBlock, layout: Layout, prediction: Prediction, style: Style, file: str
+    ) -> Iterator[str]:
+        """The lines with a cell more for each tag; those of CoNLL-U with their columns filled."""
+        assert block.sentence is not None
+        origin = origin_of(block.sentence, file)
+        classes = self.cells(_as_text(prediction), style, origin)
+        if style.format != CONLLU:
+            # The separator of the input, so that the output is read as the input was.
+            separator = "\t" if layout.tabs else " "
+            cells = self._appended(prediction, classes, separator, origin)
+            yield from append_column(block, layout, cells)
+            return
+        columns = prediction.columns or (TagColumn("", prediction.tags, prediction.probabilities),)
+        values = column_values(columns, classes, self.filled)
+        yield from fill_columns(block, layout, values, file)
+
+    def _appended(
+        self, prediction: Prediction, classes: Sequence[str], separator: str, origin: Origin
+    ) -> Sequence[str]:
+        """The text to append to each token's line."""
+        # A class may contain spaces ("New York"), and would then be read back as two columns.
+        if any(" " in cell for cell in classes) and separator == " ":
+            problem = f"columns separated by blanks cannot hold the class {quoted(classes[0])}"
+            remedy = Setting("output_format", "jsonl")
+            raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
+        suffix = "".join(f"{separator}{cell}" for cell in classes)
+        if prediction.columns:
+            return [f"{separator.join(row)}{suffix}" for row in _rows_of(prediction.columns)]
+        if prediction.probabilities is None:
+            # The usual case without a copy of every tag.
+            return [f"{tag}{suffix}" for tag in prediction.tags] if suffix else prediction.tags
+        return [
+            f"{tag}{separator}{probability:.4f}{suffix}"
+            for tag, probability in zip(prediction.tags, prediction.probabilities, strict=True)
+        ]
+
+    def cells(self, answer: TaggedText, style: Style, origin: Origin) -> list[str]:
+        """None: there are no classes."""
+        return []
+
+    def sentences(
+        self, answer: TaggedText, origin: Origin, labels: tuple[str, ...]
+    ) -> Iterator[Sentence]:
+        """As described in `LabelAnswers`."""
+        return sentences_of(answer, origin, tagged=True, labels=labels)
+
+    def labels(self, answer: TaggedText, style: Style) -> dict[str, Any]:
+        """Tokens and spans with their offsets."""
+        return {
+            "tokens": [without_none(token) for token in answer.tokens],
+            "spans": [without_none(span) for span in answer.spans],
+        }
+
+    def shown(self, answer: TaggedText, style: Style) -> Highlighted:
+        """The text with its spans, or its tokens with their tags."""
+        pieces = span_pieces(answer) if self.spans else token_pieces(answer)
+        return Highlighted(
+            tuple(piece for piece in pieces if piece.text), self.spans, None, style.probabilities
+        )
+
+
+@dataclass(frozen=True)
+class JointAnswers(TagAnswers):
+    """Tags of tokens, and classes of the texts that they make up.
+
+    Attributes:
+        of_text: the classes.
+    """
+
+    of_text: ClassAnswers
+    does = "tags and classifies"
+
+    @property
+    def classes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the classes."""
+        return self.of_text.classes
+
+    @property
+    def sets(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of both."""
+        return (*super().sets, *self.of_text.sets)
+
+    def check(self, options: PredictionOptions, **others: Any) -> None:
+        """As for classes: a text is read whole."""
+        self.of_text.check(options, **others)
+
+    def holds(self, row: Format) -> bool:
+        """There is a place for both."""
+        return row.has_classes and super().holds(row)
+
+    def remark(self, format: str) -> str | None:
+        """As of classes."""
+        return self.of_text.remark(format)
+
+    def writing(self, *, single: bool, note: Callable[[str], None]) -> Writing:
+        """As described in `AnswerKind`."""
+        writing = super().writing(single=single, note=note)
+        return replace(writing, several_classes=self.of_text.several)
+
+    def cells(self, answer: TaggedText, style: Style, origin: Origin) -> list[str]:
+        """As described in `LabelAnswers`."""
+        return self.of_text.cells(answer, style, origin)
+
+    def with_selected(self, answer: TaggedText, style: Style) -> TaggedText:
+        """As described in `LabelAnswers`."""
+        return self.of_text.with_selected(answer, style)
+
+    def labels(self, answer: TaggedText, style: Style) -> dict[str, Any]:
+        """Classes, tokens and spans."""
+        return {**self.of_text.labels(answer, style), **super().labels(answer, style)}
+
+    def shown(self, answer: TaggedText, style: Style) -> Highlighted:
+        """The text with its labels, and its classes."""
+        classes: tuple[LabelScore, ...] = tuple(self.of_text.selected(answer, style))
+        return replace(super().shown(answer, style), classes=classes)
+
+
+def _tag_cells(token: TaggedToken, *, confidence: bool) -> Iterator[str]:
+    """The value of each tag column, with `confidence` each followed by its probability."""
+    values = {"": str(token.tag)} if token.tags is None else token.tags
+    probabilities = token.probabilities or {"": token.probability or 0.0}
+    for name, value in values.items():
+        yield value
+        if confidence:
+            yield f"{probabilities[name]:.4f}"
+
+
+def _rows_of(columns: Sequence[TagColumn]) -> Iterator[Sequence[str]]:
+    """For each token the cells of all tag columns, each with its probability where there is one."""
+    cells: list[Sequence[str]] = []
+    for column in columns:
+        cells.append(column.values)
+        if column.probabilities is not None:
+            cells.append([f"{probability:.4f}" for probability in column.probabilities])
+    return zip(*cells, strict=True)
+
+
+def _as_text(prediction: Prediction) -> TaggedText:
+    """A prediction with its classes alone."""
+    return TaggedText(" ".join(prediction.words), (), (), prediction.labels, prediction.scores)
+
+
+def _check_words(words: Sequence[str], answer: TaggedText, origin: Origin) -> None:
+    """Raise unless the column reader would read these words back as they are.
+
+    Tokens of JSON input may hold any characters.
+
+    Raises:
+        FormatError: a word would be read differently.
+    """
+    # Searches in one joined string: a check of each word would be a Python call for each token.
+    text = "\n".join(["", *words, ""])
+    suspect = any(pair in text for pair in ("\t", "\r\n", "\n\r", " \n", "\n ", "\n\n"))
+    if suspect or text.count("\n") != len(words) + 1 or f"\n{DOCSTART}\n" in text:
+        word = next(word for word in words if not is_cell(word) or word == DOCSTART)
+        raise cannot_hold_cells(answer, origin, f"the word {quoted(word)}")
