@@ -16,6 +16,8 @@ from tagkit.config import (
 from tagkit.errors import ConfigError
 from tagkit.wording import Setting, quoted
 
+FILE_OPTIONS = ("embeddings.vectors", "train.init_from")  # whose values are files or folders
+
 
 @dataclass(frozen=True, slots=True)
 class Range:

@@ -1,7 +1,6 @@
 """`tagkit audit`."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,19 +156,23 @@ def audit_command(context: typer.Context, options: AuditOptions) -> None:
     refuse_without_effect(settings, str(options.config or "configuration"))
     _check_places(options, settings)  # before hours of training
     found = _audited(options, settings, context.obj)
-    if options.weights:
-        _write_weights(Path(options.weights), found, options)
-    if options.output or (options.chosen_format == "jsonl" and not options.as_json):
-        _write_doubts(found, options)
+    _write(found, options)
     if options.as_json:
         typer.echo(to_json(found.to_dict()))
     elif options.has_table:
-        _show_table(found, options.top)
-    if options.html is not None:
-        _write_page(Path(options.html), found)
-    if not options.quiet and (options.weights or options.output or options.html):
-        places = [options.output, options.weights, options.html]
-        _note_next_command(places, _options_of_next(options) if options.weights else {})
+        from tagkit.cli.program.messages import show_lines
+        from tagkit.cli.program.terminal import width_of
+        from tagkit.evaluation.analysis.label_errors import audit_lines
+
+        top = _TOP if options.top is None else options.top
+        show_lines(audit_lines(found, top, width_of(sys.stdout)))
+    written = [path for path in (options.output, options.weights, options.html) if path]
+    if written and not options.quiet:
+        from tagkit.cli.program.console import note
+
+        note(f"written: {', '.join(written)}")
+        if options.weights:
+            note(f"Next: {_next_command(options)}")
 
 
 def _refuse_unused(options: AuditOptions) -> None:
@@ -204,25 +207,23 @@ def _check_places(options: AuditOptions, settings: "Config") -> None:
     )
 
     data, vectors = settings.data, settings.embeddings.vectors
-    also = (data.dev_file, data.weights, vectors, options.config)
-    inputs = [options.corpus, *(str(path) for path in also if path)]
-    read = [file for path in inputs for file in files_of(path)]
-    places = {"--output": options.output, "--weights": options.weights}
-    named = {flag: path for flag, path in places.items() if path is not None}
-    for flag, path in named.items():
-        require_name(path, flag)
-        require_file_name(path)
-        refuse_input(Path(path), read)
-        require_place(Path(path), replace=options.force)
-    if options.html is not None:
-        from tagkit.cli.shown.report_page import check_page
-
-        check_page(options.html, [*map(str, read)], [])
-        named["--html"] = options.html
+    inputs = (options.corpus, data.dev_file, data.weights, vectors, options.config)
+    read = [file for path in inputs if path for file in files_of(str(path))]
+    places = {"--output": options.output, "--weights": options.weights, "--html": options.html}
     flags: dict[Path, str] = {}
-    for flag, path in named.items():
-        other = flags.setdefault(Path(path).absolute(), flag)
-        if other != flag:
+    for flag, path in places.items():
+        if path is None:
+            continue
+        if flag == "--html":
+            from tagkit.cli.shown.report_page import check_page
+
+            check_page(path, [*map(str, read)], [])
+        else:
+            require_name(path, flag)
+            require_file_name(path)
+            refuse_input(Path(path), read)
+            require_place(Path(path), replace=options.force)
+        if (other := flags.setdefault(Path(path).absolute(), flag)) != flag:
             raise typer.BadParameter(f"{other} and {flag} name one file")
 
 
@@ -252,68 +253,48 @@ def _audited(options: AuditOptions, settings: "Config", started_s: float) -> "Au
         raise typer.Exit(status_of(error)) from None
 
 
-def _write_weights(path: Path, found: "Audit", options: AuditOptions) -> None:
-    from tagkit.corpus.splits.weights import write_weights
-
-    weights = found.weights(EPSILON if options.epsilon is None else options.epsilon)
-    write_weights(path, found.sentences, weights, force=options.force)
-
-
-def _write_doubts(found: "Audit", options: AuditOptions) -> None:
-    """Write all doubts to a file, or to standard output."""
-    from tagkit.evaluation.analysis.label_errors import audit_lines
+def _write(found: "Audit", options: AuditOptions) -> None:
+    """Write the files that are asked for; a list of doubts to standard output without one."""
     from tagkit.storage import open_output
 
-    path = Path(options.output) if options.output else None
-    with open_output(path, replace=options.force) as write:
+    if options.weights:
+        from tagkit.corpus.splits.weights import write_weights
+
+        weights = found.weights(EPSILON if options.epsilon is None else options.epsilon)
+        write_weights(Path(options.weights), found.sentences, weights, force=options.force)
+    if options.output or (options.chosen_format == "jsonl" and not options.as_json):
+        from tagkit.evaluation.analysis.label_errors import audit_lines
+
+        path = Path(options.output) if options.output else None
+        lines = audit_lines(found, len(found.doubts))
         if options.chosen_format == "jsonl":
-            for doubt in found.doubts:
-                write(to_json({"file": found.corpus, **doubt.to_dict()}) + "\n")
-        else:
-            for line in audit_lines(found, len(found.doubts)):
+            lines = (to_json({"file": found.corpus, **each.to_dict()}) for each in found.doubts)
+        with open_output(path, replace=options.force) as write:
+            for line in lines:
                 write(f"{line}\n")
+    if options.html:
+        from tagkit.evaluation.html_report.page import Part, report_page
+
+        page = report_page(f"Labels in doubt in {found.corpus}", "", [Part("", found)])
+        with open_output(Path(options.html)) as write:
+            write(page)
 
 
-def _show_table(found: "Audit", top: int | None) -> None:
-    from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.program.terminal import width_of
-    from tagkit.evaluation.analysis.label_errors import audit_lines
+def _next_command(options: AuditOptions) -> str:
+    """The command that reads the corpus in the same way, and trains with the weights."""
+    from tagkit.wording import as_argument
 
-    show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
-
-
-def _write_page(html: Path, found: "Audit") -> None:
-    from tagkit.evaluation.html_report.page import Part, report_page
-    from tagkit.storage import open_output
-
-    page = report_page(f"Labels in doubt in {found.corpus}", "", [Part("", found)])
-    with open_output(html) as write:
-        write(page)
-
-
-def _options_of_next(options: AuditOptions) -> dict[str, object]:
-    """What says how the corpus is read and a model is made of it, by flag, in the next command."""
     reading, columns = options.reading, options.reading.columns
-    return {
+    flags: dict[str, object] = {
         "--config": options.config, "--task": options.task, "--train": options.corpus,
         "--dev": options.dev, "--input-format": reading.input_format,
         "--on-misaligned": reading.on_misaligned, "--token-column": columns.token_column,
         "--tag-column": columns.tag_column, "--encoding": reading.encoding,
-        "--set": [*(options.overrides or ()), f"data.weights={options.weights}"],
     }  # fmt: skip
-
-
-def _note_next_command(places: Sequence[str | None], options: Mapping[str, object]) -> None:
-    """Say what was written, and the command that trains with `options`, where there are some."""
-    from tagkit.cli.program.console import note
-    from tagkit.wording import as_argument
-
-    note(f"written: {', '.join(path for path in places if path)}")
-    words = []
-    for flag, given in options.items():
-        for value in given if isinstance(given, list) else [given]:
-            if value is not None:  # a column may be -1, which would be taken for an option
-                parted = "=" if str(value).startswith("-") else " "
-                words.append(f"{flag}{parted}{as_argument(value)}")
-    if words:
-        note(f"Next: tagkit train {' '.join(words)}")
+    given = [(flag, value) for flag, value in flags.items() if value is not None]
+    given += [("--set", each) for each in options.overrides or ()]
+    given.append(("--set", f"data.weights={options.weights}"))
+    # A column may be -1, which would be taken for an option.
+    words = [f"{flag}{'=' if str(value).startswith('-') else ' '}{as_argument(value)}"
+             for flag, value in given]  # fmt: skip
+    return f"tagkit train {' '.join(words)}"

@@ -87,12 +87,12 @@ def learning_curve_command(options: CurveOptions) -> None:
     corpus is not used.
     """
     from tagkit.config import refuse_without_effect
-    from tagkit.training.several.curve_sizes import parse_size
+    from tagkit.training.several.curve_sizes import as_size
 
     config = options.files.config_file()
     settings = load_settings(config, options.overrides, flags_of(options), folder=FOLDER)
     refuse_without_effect(settings, str(config or "configuration"))
-    sizes = None if options.sizes is None else [*map(parse_size, options.sizes.split(","))]
+    sizes = None if options.sizes is None else [*map(as_size, options.sizes.split(","))]
     refuse_contradictions("learning-curve", options, "seed", "curve")
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     with stop_on_signal() as stop:

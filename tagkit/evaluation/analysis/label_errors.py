@@ -28,7 +28,7 @@ from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.limits import EPSILON
 from tagkit.text.json_text import INTERNAL, Record
 from tagkit.text.schemes import SpanTuple
-from tagkit.wording import clipped, plural, shortened, shown_name, visible
+from tagkit.wording import plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]
 FoldsBy = Literal["sentence", "entity"]
@@ -64,14 +64,9 @@ class Contradiction:
     predicted_probability: float
 
     @property
-    def start(self) -> int:
-        """Its first word."""
-        return min(each[0] for each in (*self.gold, *self.predicted))
-
-    @property
-    def end(self) -> int:
-        """The word after its last one."""
-        return max(each[1] for each in (*self.gold, *self.predicted))
+    def place(self) -> tuple[int, int]:
+        """Its first word, and the word after its last one."""
+        return place_of(self.gold, self.predicted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +140,15 @@ class Audit(Record):
         Raises:
             DataError: `epsilon` is no number from 0 to 1.
         """
-        is_number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-        if not is_number or not 0 <= epsilon <= 1:
-            found = clipped(repr(epsilon))
-            raise DataError(f"epsilon: expected a number from 0 to 1, found {found}")
+        if not 0 <= epsilon <= 1:
+            raise DataError(f"epsilon: expected a number from 0 to 1, found {epsilon}")
         return tuple(epsilon**count for count in self.contradicted)
+
+
+def place_of(gold: Sequence[SpanTuple], predicted: Sequence[SpanTuple]) -> tuple[int, int]:
+    """The first word of some labels, and the word after their last one."""
+    both = (*gold, *predicted)
+    return min(each[0] for each in both), max(each[1] for each in both)
 
 
 def differences(
@@ -186,7 +185,7 @@ def rank_doubts(
     found = []
     for (sentence, _), of_sentence in by_sentence.items():
         # Models may differ in where a span ends: what overlaps is one place.
-        for group in _groups(of_sentence, lambda each: (each.start, each.end)):
+        for group in _groups(of_sentence, lambda each: each.place):
             found.append(_doubt(group, sentences[sentence], lines[sentence], repeats))
     # Ties in the order of the corpus, so that the same audit gives the same list.
     return tuple(sorted(found, key=lambda each: (-each.score, each.sentence, each.what, each.gold)))
@@ -215,7 +214,7 @@ def _doubt(
         for of_model, labels in zip(models.values(), said, strict=True)
         if labels == predicted
     ]
-    start = min(each.start for each in group)
+    start = min(each.place for each in group)[0]
     return Doubt(
         what=group[0].what,
         line=lines[start] if lines else 0,

@@ -18,6 +18,7 @@ from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.compare.systems import System, Systems, system_tables
+from tagkit.evaluation.html_report.curve import page_chart
 from tagkit.evaluation.html_report.tables import (
     MAX_ROWS,
     cards,
@@ -39,7 +40,7 @@ from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.calibration import Bin, Calibration
 from tagkit.evaluation.scores.conformal import SetReport
 from tagkit.evaluation.scores.metrics import Kind, added_metrics
-from tagkit.html.chart import PAGE_TICKS, Axis, Chart, Place, round_ticks, share_bar
+from tagkit.html.chart import PAGE_TICKS, Axis, Chart, round_ticks, share_bar
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, joined, percent, share, table
 from tagkit.text.schemes import SpanTuple, has_spans
@@ -62,8 +63,6 @@ _OF_NONE = note(
     "are not in this table."
 )
 _TICKS = [(tick / 5, f"{20 * tick}") for tick in range(6)]
-_STEPS = 60  # straight pieces of the law
-_APART = 1.25  # ratio of two sizes whose texts do not run together
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +422,7 @@ def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
     figure = element(
         "figure",
         element("figcaption", f"{curve.measure} on dev by size of the training corpus"),
-        _curve_chart(curve),
+        page_chart(curve),
         note("Points: trained models. Line: the power law through them. Dashed, with "
              f"{100 * LEVEL:g} % intervals: forecasts. Sizes have a logarithmic axis."),
         None if curve.finds_no_error else note(
@@ -437,50 +436,3 @@ def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
     )
     remarks = [element("p", f"Warning: {remark}") for remark in curve.remarks()]
     return side_by_side(figure, joined([runs, forecasts if ahead else None, *remarks]))
-
-
-def _curve_chart(curve: LearningCurve) -> Markup:
-    sizes = [point.sentences for point in curve.points]
-    ahead = [each.sentences for each in curve.forecasts]
-    first, largest, last = min(sizes), max(sizes), max([*sizes, *ahead])
-    heights = [100 * point.score for point in curve.points]
-    heights += [100 * end for each in curve.forecasts for end in (each.low, each.high)]
-    heights += [100 * curve.law.score(size) for size in (first, last)]
-    room = max(1.0, max(heights) - min(heights)) / 10
-    low, high = max(0.0, min(heights) - room), min(100.0, max(heights) + room)
-    ticks: list[int] = []
-    for size in sorted({*sizes, *ahead}):
-        if not ticks or size / ticks[-1] > _APART:
-            ticks.append(size)
-    chart = Chart(
-        Axis(first / 1.15, last * 1.15, [(size, f"{size:,}") for size in ticks],
-             f"training {plural_of(curve.unit)}", log=True),
-        Axis(low, high, [(tick, f"{tick:g}") for tick in round_ticks(low, high, PAGE_TICKS)],
-             f"{curve.measure}, %"),
-        width=560,
-    )  # fmt: skip
-
-    def law(begin: int, end: int) -> list[Place]:
-        # Even in logarithms, as the axis is.
-        steps = (begin * (end / begin) ** (step / _STEPS) for step in range(_STEPS + 1))
-        return [(size, min(high, max(low, 100 * curve.law.score(size)))) for size in steps]
-
-    whiskers = (
-        chart.line([(each.sentences, 100 * each.low), (each.sentences, 100 * each.high)],
-                   class_="whisker-2")
-        for each in curve.forecasts
-    )  # fmt: skip
-    return chart.svg(
-        f"{curve.measure} by number of training {plural_of(curve.unit)}, with forecasts",
-        chart.line(law(first, largest), class_="curve") if first < largest else None,
-        chart.line(law(largest, last), class_="curve-2") if largest < last else None,
-        *whiskers,
-        *(
-            chart.dot((each.sentences, 100 * each.score), class_="dot-2")
-            for each in curve.forecasts
-        ),
-        *(
-            chart.dot((point.sentences, 100 * point.score), 4.5, class_="dot")
-            for point in curve.points
-        ),
-    )

@@ -148,25 +148,28 @@ class Listener:
         """Called with what is wrong with the run: before `on_start`, and after the last epoch."""
 
 
-class TrainLog(Listener):
+class Forwarding(Listener):
+    """Calls another listener, but for the callbacks that a subclass has itself."""
+
+    def __init__(self, listener: Listener) -> None:
+        """`listener`: the other one."""
+        self.listener = listener
+        for name, callback in vars(Listener).items():
+            if name.startswith("on_") and getattr(type(self), name) is callback:
+                setattr(self, name, getattr(listener, name))
+
+
+class TrainLog(Forwarding):
     """Writes train.log, and calls another listener."""
 
     def __init__(self, folder: Path, listener: Listener) -> None:
         """A log in the folder of a run; every call is passed on to `listener`."""
+        super().__init__(listener)
         self.path = folder / LOG
-        self.listener = listener
         self._criterion: Criterion | None = None  # until the run has started
         # Of this process, which may have resumed the run.
         self._saves = 0
         self._saving_s = 0.0
-
-    def on_seed(self, seed: int, number: int, count: int) -> None:
-        """Pass it on; each seed has a log of its own."""
-        self.listener.on_seed(seed, number, count)
-
-    def on_fit(self, number: int) -> None:
-        """Pass it on."""
-        self.listener.on_fit(number)
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Write the corpora, size of the model, device and seed."""
@@ -187,10 +190,6 @@ class TrainLog(Listener):
                 self.write(f"{name}: {split.path}: {counts}")
         # Here and below the log comes first: it has the line even if the other listener fails.
         self.listener.on_start(prepared, threads)
-
-    def on_step(self, step: Step) -> None:
-        """Pass it on; a line for each step would drown the others."""
-        self.listener.on_step(step)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Write losses, score and speed."""

@@ -6,8 +6,8 @@ size-N-seed-S/          the run of the point that is being measured; removed at 
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,8 @@ class MeasuredPoints:
         measure: what their scores are.
         unit: what a training sentence is called.
         points: in the order in which they were measured.
-        sizes: that were asked for, increasing; empty where an older file does not say.
-        seeds: that were asked for, increasing; those of the points where an older file does not
-            say.
+        sizes: that were asked for, increasing.
+        seeds: that were asked for, increasing.
     """
 
     run: Mapping[str, Any]
@@ -48,6 +47,11 @@ class MeasuredPoints:
     points: tuple[Point, ...] = ()
     sizes: tuple[int, ...] = ()
     seeds: tuple[int, ...] = ()
+
+    def asked_for(self, sizes: Iterable[int], seeds: Iterable[int]) -> "MeasuredPoints":
+        """The same, with sizes and seeds that are asked for as well."""
+        both = tuple(sorted({*self.sizes, *sizes})), tuple(sorted({*self.seeds, *seeds}))
+        return replace(self, sizes=both[0], seeds=both[1])
 
 
 def write_measured(
@@ -89,13 +93,9 @@ def read_measured(folder: Path) -> MeasuredPoints:
                 f"{path}: made by tagkit {record['tagkit']}, whose files this one cannot read"
             )
         points = tuple(_point(each) for each in record["points"])
-        sizes = record.get("sizes")
-        if sizes is None and record.get("law"):  # of a version that wrote no sizes
-            sizes = {point.sentences for point in points}
-        seeds = record.get("seeds", {point.seed for point in points})
         return MeasuredPoints(
             dict(record["run"]), str(record["measure"]), str(record["unit"]), points,
-            tuple(sorted(map(int, sizes or ()))), tuple(sorted(map(int, seeds))),
+            tuple(map(int, record["sizes"])), tuple(map(int, record["seeds"])),
         )  # fmt: skip
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None

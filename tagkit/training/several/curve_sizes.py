@@ -1,15 +1,12 @@
 """The sizes of a learning curve: numbers of sentences, or shares of the training corpus."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Integral
-from typing import Any
 
 from tagkit.errors import ConfigError, DataError
 from tagkit.evaluation.analysis.power_law import MIN_SIZES
-from tagkit.wording import Message, Setting, clipped, plural, quoted
+from tagkit.wording import Message, Setting, clipped, plural
 
 Size = int | float | Fraction | str
 
@@ -18,39 +15,21 @@ _SMALLEST_SHARE = 1 / 16  # so that each is twice the one before
 _SMALLEST = 10  # sentences; a model of fewer has learnt by chance what it knows
 
 
-def parse_size(text: str) -> int | Fraction:
-    """A number of sentences, or a share such as 1/8, as text has it.
-
-    Raises:
-        ConfigError: it is something else.
-    """
-    try:
-        return Fraction(text) if "/" in text else int(text)
-    except (ValueError, ZeroDivisionError):
-        raise ConfigError(
-            Setting("sizes"),
-            [f"expected numbers of sentences, or shares such as 1/8, found {quoted(text)}"],
-        ) from None
-
-
-def _size(given: Any) -> int | Fraction:
-    """A number of sentences; a fraction if it is a share, as every number with a point is.
+def as_size(given: Size) -> int | Fraction:
+    """A number of sentences; a fraction if it is a share, as all with a point or a stroke are.
 
     Raises:
         ConfigError: it is neither.
     """
-    if isinstance(given, str):
-        return parse_size(given)
-    if isinstance(given, Fraction):
-        return given
-    if isinstance(given, Integral) and not isinstance(given, bool):  # NumPy's too
-        return int(given)
-    if isinstance(given, float) and math.isfinite(given):
-        return Fraction(str(given))  # 0.1 is a tenth
-    raise ConfigError(
-        Setting("sizes"),
-        [f"expected numbers of sentences, or shares such as 1/8, found {clipped(repr(given))}"],
-    )
+    text = str(given)  # 0.1 is a tenth
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        found = f"found {clipped(repr(given))}"
+        expected = f"expected numbers of sentences, or shares such as 1/8, {found}"
+        raise ConfigError(Setting("sizes"), [expected]) from None
+    is_share = isinstance(given, Fraction) or "/" in text or "." in text
+    return share if is_share else int(share)
 
 
 def usual_counts(total: int, path: str, unit: str) -> tuple[int, ...]:
@@ -67,11 +46,11 @@ def usual_counts(total: int, path: str, unit: str) -> tuple[int, ...]:
     return tuple(round(smallest * growth**power) for power in range(_SIZES))
 
 
-def counts_of(sizes: Sequence[Size], total: int, path: str, unit: str) -> tuple[int, ...]:
+def counts_of(sizes: Sequence[Size] | None, total: int, path: str, unit: str) -> tuple[int, ...]:
     """The sizes as numbers of sentences.
 
     Args:
-        sizes: numbers of sentences, or shares of the training corpus.
+        sizes: numbers of sentences, or shares of the training corpus; None for the usual ones.
         total: number of its sentences.
         path: of it, for messages.
         unit: what a sentence is called.
@@ -80,30 +59,25 @@ def counts_of(sizes: Sequence[Size], total: int, path: str, unit: str) -> tuple[
         ConfigError: they are too few or do not increase, or one is no size.
         DataError: the corpus is too small for them.
     """
-    # From Python a single size may come, which is one too few as well.
-    is_one = isinstance(sizes, str) or not isinstance(sizes, Iterable)
-    given = [_size(each) for each in ([sizes] if is_one else sizes)]
-    for size in given:
-        if size <= 0 or (isinstance(size, Fraction) and size > 1):
-            raise ConfigError(
-                Setting("sizes"), [f"expected numbers above 0 and shares up to 1, found {size}"]
-            )
+    if sizes is None:
+        return usual_counts(total, path, unit)
+    given = [as_size(each) for each in sizes]
     counts = tuple(round(size * total) if isinstance(size, Fraction) else size for size in given)
     found = ", ".join(f"{count:,}" for count in counts)
-    if len(counts) < MIN_SIZES:
-        found = found or "none"
-        raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES} sizes, found {found}"])
+    wrong = [size for size in given if size <= 0 or (isinstance(size, Fraction) and size > 1)]
+    problem = ""
+    if wrong:
+        problem = f"expected numbers above 0 and shares up to 1, found {wrong[0]}"
+    elif len(counts) < MIN_SIZES:
+        problem = f"expected at least {MIN_SIZES} sizes, found {found or 'none'}"
+    elif any(after <= before for before, after in pairwise(counts)):
+        problem = f"expected increasing sizes, found {found}"
+    if problem:
+        raise ConfigError(Setting("sizes"), [problem])
     has = f"{path}: has {plural(total, unit)} to train on"
     if counts[0] < _SMALLEST:
-        raise DataError(
-            Message(
-                f"{has}; parts of {found} are too small: expected at least {_SMALLEST} in the "
-                "smallest. Name other ",
-                Setting("sizes"),
-            )
-        )
-    if any(after <= before for before, after in pairwise(counts)):
-        raise ConfigError(Setting("sizes"), [f"expected increasing sizes, found {found}"])
+        small = f"too small: expected at least {_SMALLEST} in the smallest. Name other "
+        raise DataError(Message(f"{has}; parts of {found} are {small}", Setting("sizes")))
     if counts[-1] > total:
         raise DataError(Message(f"{has}, fewer than the largest of ", Setting("sizes", found)))
     return counts

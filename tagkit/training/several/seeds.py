@@ -6,13 +6,12 @@ Study of LSTM-networks for Sequence Tagging" (arXiv:1707.09861).
 """
 
 import threading
-import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import Config, as_config
+from tagkit.config import Config, as_config, with_options
 from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.reports.class_report import scores_by_label
@@ -21,7 +20,7 @@ from tagkit.models.folder.parts import copy_bundle
 from tagkit.models.folder.seed_folders import SEED_RUN, SUMMARY, seed_folder, seeds_of
 from tagkit.storage import BEST, cannot_write
 from tagkit.text.json_text import plain
-from tagkit.training.events.callbacks import Epoch, Listener, Save, Step, listener_of
+from tagkit.training.events.callbacks import Forwarding, Listener, listener_of
 from tagkit.training.events.finding import Finding
 from tagkit.training.folder.manifest import refuse_other_commands
 from tagkit.training.folder.run_files import CHECKPOINTS
@@ -29,6 +28,7 @@ from tagkit.training.folder.run_folder import RunFolder, is_finished
 from tagkit.training.folder.run_identity import output_folder, refuse_unfit
 from tagkit.training.folder.seed_scores import SeedScores, write_summary
 from tagkit.training.folder.start_checks import check_beforehand
+from tagkit.training.loop.time_budget import TimeBudget
 from tagkit.training.processes.launcher import is_first
 from tagkit.training.run_end import Trained
 from tagkit.training.setup.setup import Prepared
@@ -38,45 +38,21 @@ from tagkit.wording import ANOTHER_OR_FORCE, OUTPUT, Message, Setting, listed
 _NO_TIME = 1e-6  # minutes: 0 means no limit
 
 
-class SeedListener(Listener):
+class SeedListener(Forwarding):
     """Calls another listener, with the findings alone that no earlier seed had."""
 
     def __init__(self, listener: Listener, seed: int, reported: Set[str]) -> None:
         """`reported`: names of the findings of earlier seeds."""
-        self.listener = listener
+        super().__init__(listener)
         self.seed = seed
         self.reported = reported
         self.found: set[str] = set()
         self.started = False
 
-    def on_seed(self, seed: int, number: int, count: int) -> None:
-        """Pass it on."""
-        self.listener.on_seed(seed, number, count)
-
-    def on_fit(self, number: int) -> None:
-        """Pass it on."""
-        self.listener.on_fit(number)
-
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Pass it on."""
         self.started = True
         self.listener.on_start(prepared, threads)
-
-    def on_step(self, step: Step) -> None:
-        """Pass it on."""
-        self.listener.on_step(step)
-
-    def on_epoch(self, epoch: Epoch) -> None:
-        """Pass it on."""
-        self.listener.on_epoch(epoch)
-
-    def on_save(self, save: Save) -> None:
-        """Pass it on."""
-        self.listener.on_save(save)
-
-    def on_note(self, text: str) -> None:
-        """Pass it on."""
-        self.listener.on_note(text)
 
     def on_finding(self, finding: Finding) -> None:
         """Pass it on, if it is new; one about the model with the seed that it is of."""
@@ -130,8 +106,8 @@ def train_seeds(
     Raises:
         TagkitError: as `train` does; or `train.seeds` is empty.
     """
-    started_s = time.monotonic() if started_s is None else started_s
     config = as_config(config)
+    budget = TimeBudget(config.train.max_minutes, 1, started_s)
     seeds, listener = config.train.seeds, listener_of(listener, Listener, stop)
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
@@ -144,7 +120,7 @@ def train_seeds(
         if run_folder.writes:
             _prepare_folder(config, run_folder, resume=resume, force=force)
         return _train_each(
-            config, run_folder, listener, started_s, resume=resume, force=force, stop=stop
+            config, run_folder, listener, budget, resume=resume, force=force, stop=stop
         )
 
 
@@ -201,7 +177,7 @@ def _train_each(
     config: Config,
     run_folder: RunFolder,
     listener: Listener,
-    started_s: float,
+    budget: TimeBudget,
     *,
     resume: bool,
     force: bool,
@@ -222,11 +198,10 @@ def _train_each(
         listener.on_note(f"{which} done, and only scored again{rest}")
     for number, seed in enumerate(seeds, 1):
         listener.on_seed(seed, number, len(seeds))
-        used_minutes = (time.monotonic() - started_s) / 60
         # One that is done has no time left, so that it is scored again and takes no step.
         shares = len(waiting) if seed in waiting else None
         waiting.discard(seed)
-        one = _with_seed(config, seed, used_minutes, shares)
+        one = _with_seed(config, seed, budget, shares)
         run_folder.claim(f"{seed_folder(seed)}/")
         of_seed = SeedListener(listener, seed, reported)
         try:
@@ -268,19 +243,13 @@ def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
         raise cannot_write(folder, error) from None
 
 
-def _with_seed(config: Config, seed: int, used_minutes: float, shares: int | None) -> Config:
+def _with_seed(config: Config, seed: int, budget: TimeBudget, shares: int | None) -> Config:
     """The configuration of one seed's run, with its share of the remaining minutes, or none."""
-    minutes = config.train.max_minutes
-    if minutes:  # 0 means no limit: a share that is used up must stay above it
-        left = max(minutes - used_minutes, _NO_TIME)
-        minutes = left / shares if shares else _NO_TIME
-    changes = {"seed": seed, "seeds": (), "max_minutes": minutes}
-    # model_copy skips validation, which refuses `seed` beside `seeds`. The configuration is valid.
-    return config.model_copy(
-        update={
-            "train": config.train.model_copy(update=changes),
-            "output": config.output.model_copy(
-                update={"dir": str(Path(config.output.dir) / seed_folder(seed))}
-            ),
-        }
-    )
+    left = budget.left_minutes()  # 0 without a limit, and never 0 with one
+    own = {
+        "train.seeds": (),
+        "train.seed": seed,
+        "train.max_minutes": left and (left / shares if shares else _NO_TIME),
+        "output.dir": str(Path(config.output.dir) / seed_folder(seed)),
+    }
+    return with_options(config, own)

@@ -10,12 +10,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import Config, as_config, refuse_without_effect
-from tagkit.config.search_space import Space, parse_spaces
-from tagkit.errors import ConfigError
+from tagkit.config import (
+    Config,
+    as_config,
+    refuse_without_effect,
+    with_options,
+)
+from tagkit.config.search_space import FILE_OPTIONS, Space, parse_spaces
+from tagkit.corpus.formats.folders.file_sets import digest_of_files
+from tagkit.corpus.source.pipes import require_files
+from tagkit.errors import ConfigError, DataError
+from tagkit.training.folder.run_identity import output_folder, refuse_unreadable
 from tagkit.training.folder.trials import Tuned, TuneListener
+from tagkit.training.several.several_folder import refuse_options, require_one_process
 from tagkit.value_checks import check_count
-from tagkit.wording import Setting, clipped
 
 
 def tune(
@@ -51,39 +59,58 @@ def tune(
             of the values.
         Interrupted: `stop` was set.
     """
-    config, parsed = as_config(config), _parsed(spaces)
+    config = as_config(config)
+    if not isinstance(spaces, Mapping):
+        spaces = parse_spaces([spaces] if isinstance(spaces, str) else spaces)
     check_count("trials", trials)
-    # An option counts as having an effect if it has one in some trial.
-    searched = {name: space.samples() for name, space in parsed.items()}
-    refuse_without_effect(config, "configuration", searched)
-    from tagkit.training.several.search_identity import check_search  # imports torch
+    _refuse_unfit(config, spaces, force=force)
+    corpora = _corpora(config)
+    # Mistakes of the search come first, as Optuna would be of no use to it.
+    if find_spec("optuna") is None:  # which does not import it
+        raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
+    from tagkit.training.several.study import search  # imports Optuna, which takes a second
 
-    digests = check_search(config, parsed, force=force)
-    _require_optuna()  # which is of no use to a search that is wrong
-    from tagkit.training.several.study import search_options  # imports Optuna, which takes a second
-
-    return search_options(
-        config, parsed, digests, trials=trials, listener=listener, force=force, stop=stop,
+    return search(
+        config, spaces, corpora, trials=trials, listener=listener, force=force, stop=stop,
         started_s=started_s,
     )  # fmt: skip
 
 
-def _require_optuna() -> None:
-    """Refuse to search where Optuna is not installed.
+def _refuse_unfit(config: Config, spaces: Mapping[str, Space], *, force: bool) -> None:
+    """Look for what is wrong with a search before there is a folder.
+
+    Each kind of value is tried: a wrong one must not fail the tenth trial.
 
     Raises:
-        ConfigError: it is not.
+        TagkitError: an option cannot have one of the values, or a file cannot be used.
     """
-    if find_spec("optuna") is None:  # which does not import it
-        raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
+    # An option counts as having an effect if it has one in some trial.
+    searched = {name: space.samples() for name, space in spaces.items()}
+    refuse_without_effect(config, "configuration", searched)
+    require_one_process("tagkit tune")
+    refuse_options(config, {"train.seeds": "a trial trains one model; leave them out of a search"})
+    output_folder(config)
+    for name, values in searched.items():
+        for value in values:
+            with_options(config, {name: value})
+            if name in FILE_OPTIONS and value and not Path(value).exists():
+                raise DataError(f"{value}: no such file")
+    others = with_options(config, {name: "" for name in spaces if name in FILE_OPTIONS})
+    refuse_unreadable(others, resume=not force)
+    require_files(config, "the trials of a search")
 
 
-def _parsed(spaces: Mapping[str, Space] | Iterable[str]) -> Mapping[str, Space]:
-    if isinstance(spaces, Mapping):
-        return spaces
-    if isinstance(spaces, str) or not isinstance(spaces, Iterable):
-        found = clipped(repr(spaces))
-        raise ConfigError(
-            Setting("spaces"), [f"expected texts such as 'encoder.hidden=50..200', found {found}"]
-        )
-    return parse_spaces(map(str, spaces))
+def _corpora(config: Config) -> dict[str, str | None]:
+    """SHA-256 of each corpus of a search, and of the weights of its sentences.
+
+    Raises:
+        DataError: one does not exist or cannot be read.
+    """
+    data = config.data
+    files = {"train": data.train_file, "dev": data.dev_file, "weights of the train": data.weights}
+    for path in files.values():
+        if path and not Path(path).exists():
+            raise DataError(f"{path}: no such file")
+    return {
+        f"{name} corpus": digest_of_files(path) if path else None for name, path in files.items()
+    }

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tagkit.cli.commands.audit import _note_next_command
 from tagkit.cli.main import main
 
 SMALL = [
@@ -142,21 +141,11 @@ def test_table_json_lines_json_and_weights_are_of_one_audit(run: Run) -> None:
     assert len(Path("d.txt").read_text("utf-8").splitlines()) == 5 + 3 * len(doubts)
 
 
-def test_the_next_command_is_of_the_same_task_and_columns(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    options = {"--task": "tag", "--train": "a b.conllu", "--dev": None, "--tag-column": "-1",
-               "--set": ["x.y=1", "data.weights=w.jsonl"]}  # fmt: skip
-    _note_next_command(["w.jsonl", None], options)
-    assert capsys.readouterr().err == (
-        "written: w.jsonl\nNext: tagkit train --task tag --train 'a b.conllu' --tag-column=-1 "
-        "--set x.y=1 --set data.weights=w.jsonl\n"
-    )
-
-
 @pytest.mark.slow
 def test_folds_the_time_left_and_the_next_command_are_on_standard_error(run: Run) -> None:
-    status, out, err = run("train.conll", *SMALL, "--folds", "2", "--weights", "w w.jsonl")
+    status, out, err = run(
+        "train.conll", *SMALL, "--folds", "2", "--weights", "w w.jsonl", "--tag-column", "-1"
+    )  # fmt: skip
     assert status == 0
     assert out
     said = err.splitlines()
@@ -168,5 +157,6 @@ def test_folds_the_time_left_and_the_next_command_are_on_standard_error(run: Run
     assert said[3:] == [
         "written: w w.jsonl",
         # With what says how the corpus is read and what is trained.
-        f"Next: tagkit train --train train.conll {' '.join(SMALL)} --set 'data.weights=w w.jsonl'",
+        f"Next: tagkit train --train train.conll --tag-column=-1 {' '.join(SMALL)} --set "
+        "'data.weights=w w.jsonl'",
     ]

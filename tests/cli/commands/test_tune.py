@@ -10,15 +10,6 @@ from tagkit.config import Config, load_config
 from tagkit.errors import TrainingError
 
 
-def test_a_search_without_optuna_says_what_to_install(
-    model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tagkit.training.several.tune.find_spec", lambda name: None)
-    ended = tagkit("tune", "--train", "train.conll", "-o", "nothing")
-    assert ended == Ended(1, "", "error: tagkit tune: needs Optuna; pip install 'tagkit[tune]'\n")
-    assert not Path("nothing").exists()
-
-
 def test_the_metric_has_a_flag_as_train_has(
     model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 """The files of a learning curve."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,11 @@ from tagkit.training.folder.run_files import SUBRUN
 
 POINTS = (Point(10, 1, 0.25), Point(20, 2**64 - 1, 0.5), Point(40, 1, 0.625))
 MEASURED = MeasuredPoints(
-    {"task": "tag", "data.tag_column": None, "train.lr": 0.1}, "F1", "text", POINTS
+    {"task": "tag", "data.tag_column": None, "train.lr": 0.1},
+    "F1",
+    "text",
+    POINTS,
+    (10, 20, 40, 80),
 )
 
 
@@ -39,18 +42,6 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     write_measured(tmp_path, MEASURED, flat)
     (remark,) = json.loads((tmp_path / CURVE).read_text())["remarks"]
     assert remark.startswith("more data of this kind would bring little: ")
-
-
-def test_sizes_are_kept_and_a_complete_older_curve_has_those_of_its_points(tmp_path: Path) -> None:
-    measured = replace(MEASURED, sizes=(10, 20, 40, 80))
-    write_measured(tmp_path, measured)
-    assert read_measured(tmp_path) == measured
-    for curve, expected in ((None, ()), (fit("F1", POINTS, "text"), (10, 20, 40))):
-        write_measured(tmp_path, measured, curve)
-        record = json.loads((tmp_path / CURVE).read_text())
-        del record["sizes"]
-        (tmp_path / CURVE).write_text(json.dumps(record))
-        assert read_measured(tmp_path).sizes == expected
 
 
 @pytest.mark.parametrize(

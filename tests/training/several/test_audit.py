@@ -12,7 +12,7 @@ import tiny
 
 import tagkit
 from tagkit.config import load_config
-from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
+from tagkit.errors import CheckpointError, DataError, Interrupted, TagkitError, TrainingError
 from tagkit.evaluation.analysis.label_errors import Audit
 from tagkit.text.schemes import span_tuples
 from tagkit.training.events.callbacks import Step
@@ -126,7 +126,7 @@ def test_what_has_no_meaning_for_an_audit_is_refused_before_anything_is_read(
     own = dict(each.split("=") for each in options if "." not in each and "task" not in each)
     numbers = {name: int(value) if value.isdigit() else value for name, value in own.items()}
     config = load_config(overrides=[each for each in options if each.split("=")[0] not in own])
-    with pytest.raises(ConfigError) as found:
+    with pytest.raises(TagkitError) as found:
         audit(config, **numbers)  # type: ignore[arg-type]
     assert str(found.value) == said
 

@@ -151,7 +151,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
         )  # fmt: skip
 
     monkeypatch.setattr("tagkit.training.several.seeds.train", run)
-    monkeypatch.setattr("tagkit.training.several.seeds.time.monotonic", lambda: 60.0 * len(configs))
+    monkeypatch.setattr("time.monotonic", lambda: 60.0 * len(configs))
     return configs
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,16 +20,14 @@ import tiny
 
 from tagkit.cli.commands.tune import default_search
 from tagkit.config import Config, load_config, with_options
-from tagkit.config.search_space import Choices, Space, parse_spaces
+from tagkit.config.search_space import parse_spaces
 from tagkit.errors import (
-    BundleError,
     CheckpointError,
     ConfigError,
     DataError,
     Interrupted,
     TagkitError,
     TrainingError,
-    VectorsError,
 )
 from tagkit.inference.predict.predictor import load
 from tagkit.training.folder import checkpoint
@@ -35,6 +35,7 @@ from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import MODEL_FILES
 from tagkit.training.folder.trials import Trial, Tuned, TuneListener
 from tagkit.training.several import tune as tuning
+from tagkit.training.several.learning_curve import learning_curve
 from tagkit.training.several.tune import tune
 from tagkit.training.trainer import train
 
@@ -68,6 +69,36 @@ class Recorder(TuneListener):
 
     def on_measure(self, name: str) -> None:
         self.measures.append(name)
+
+
+def scored(
+    monkeypatch: pytest.MonkeyPatch, score: Callable[[Config], float | None]
+) -> list[Config]:
+    """Trainings take no time, and those without a score are stopped early; the options of all."""
+    from optuna import TrialPruned
+
+    trained: list[Config] = []
+
+    def run(config: Config, listener: Any, **_: object) -> SimpleNamespace:
+        trained.append(config)
+        if (found := score(config)) is None:
+            listener.trial.report(0.99, 1)
+            raise TrialPruned
+        (Path(config.output.dir) / "best").mkdir(parents=True)
+        for name in MODEL_FILES:
+            (Path(config.output.dir) / "best" / name).write_text(str(len(trained)))
+        return SimpleNamespace(best=SimpleNamespace(score=found))
+
+    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    return trained
+
+
+def study_of(folder: Path) -> Any:
+    """Optuna's record of the search in a folder."""
+    import optuna
+
+    storage = f"sqlite:///{folder / 'search' / 'study.db'}"
+    return optuna.create_study(storage=storage, study_name="tagkit", load_if_exists=True)
 
 
 @pytest.fixture(scope="module")
@@ -148,29 +179,15 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
 def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from optuna import TrialPruned
-
     # One that was stopped early is never the best, whatever its last score.
-    scores: list[float | None] = [0.4, None, 0.6, 0.6, 0.5, 0.6]
-    hidden: list[int] = []
-
-    def run(config: Config, listener: Any, **_: object) -> SimpleNamespace:
-        hidden.append(config.encoder.hidden)
-        score = scores[len(hidden) - 1]
-        if score is None:
-            listener.trial.report(0.99, 1)
-            raise TrialPruned
-        (Path(config.output.dir) / "best").mkdir(parents=True)
-        for name in MODEL_FILES:
-            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
-        return SimpleNamespace(best=SimpleNamespace(score=score))
-
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    scores = iter([0.4, None, 0.6, 0.6, 0.5, 0.6])
+    trained = scored(monkeypatch, lambda _: next(scores))
     spaces = parse_spaces(["encoder.hidden=4..1000"])
     recorder = Recorder()
     tuned = tune(settings(tmp_path), spaces, trials=3, listener=recorder)
     assert tuned.best.number == 3
     tuned = tune(settings(tmp_path), spaces, trials=6, listener=recorder)  # resumed
+    hidden = [config.encoder.hidden for config in trained]
     assert len(set(hidden)) == 6
     assert [trial.dev for trial in tuned.trials] == [0.4, 0.99, 0.6, 0.6, 0.5, 0.6]
     assert [trial.state for trial in tuned.trials] == ["done", "given up", *["done"] * 4]
@@ -185,25 +202,19 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried: list[tuple[int, bool, str]] = []
+    trained = scored(monkeypatch, lambda config: config.encoder.hidden / 100)
 
-    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
-        encoder = config.encoder
-        tried.append((encoder.hidden, encoder.bidirectional, encoder.merge))
-        (Path(config.output.dir) / "best").mkdir(parents=True)
-        for name in MODEL_FILES:
-            (Path(config.output.dir) / "best" / name).write_text(str(len(tried)))
-        return SimpleNamespace(best=SimpleNamespace(score=encoder.hidden / 100))
+    def tried() -> list[tuple[int, bool]]:
+        return [(config.encoder.hidden, config.encoder.bidirectional) for config in trained]
 
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
     spaces = parse_spaces(["encoder.hidden=4..9", "encoder.bidirectional=true,false"])
     recorder = Recorder()
     tuned = tune(settings(tmp_path), spaces, trials=11, listener=recorder)
-    assert len(set(tried)) == len(tried) == 11
+    assert len(set(tried())) == len(tried()) == 11
     assert not any("search ends" in note for note in recorder.notes)
     # Resumed: one is left, which it finds, and then nothing.
     tuned = tune(settings(tmp_path), spaces, trials=30, listener=recorder)
-    assert len(set(tried)) == len(tried) == 12
+    assert len(set(tried())) == len(tried()) == 12
     assert recorder.notes[-1] == (
         "the search ends after 12 trials: 100 draws in a row had values that were tried before"
     )
@@ -216,13 +227,10 @@ def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
 def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried: list[Config] = []
-
-    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
-        tried.append(config)
+    def failing(_: Config) -> float:
         raise TrainingError("the loss is not finite")
 
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    tried = scored(monkeypatch, failing)
     spaces = parse_spaces(["train.optimizer=adam,sgd", "train.momentum=0.5,0.7"])
     with pytest.raises(TrainingError, match="no trial was completed"):
         tune(settings(tmp_path), spaces, trials=9)
@@ -246,28 +254,16 @@ def test_a_time_limit_that_is_over_before_the_first_trial_is_said(tmp_path: Path
 def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import optuna
-
     losses = [0.9, 0.4, 0.4, 0.7, 0.0, 0.3]
-    left, hidden = iter(losses), []
-
-    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
-        hidden.append(config.encoder.hidden)
-        (Path(config.output.dir) / "best").mkdir(parents=True)
-        for name in MODEL_FILES:
-            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
-        return SimpleNamespace(best=SimpleNamespace(score=next(left)))
-
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    left = iter(losses)
+    trained = scored(monkeypatch, lambda _: next(left))
     spaces, recorder = parse_spaces(["encoder.hidden=4..1000"]), Recorder()
     tuned = tune(settings(tmp_path, "train.metric=loss"), spaces, trials=6, listener=recorder)
     assert [trial.dev for trial in tuned.trials] == losses
     assert [is_best for _, is_best in recorder.trials] == [True, True, False, False, True, False]
-    assert (tuned.best.number, tuned.config.encoder.hidden) == (5, hidden[4])
+    assert (tuned.best.number, tuned.config.encoder.hidden) == (5, trained[4].encoder.hidden)
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "5"
-    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
-    study = optuna.load_study(study_name="tagkit", storage=storage)
-    assert study.direction.name == "MINIMIZE"  # which the sampler and the pruner follow
+    assert study_of(tmp_path).direction.name == "MINIMIZE"  # as sampler and pruner do
     with pytest.raises(CheckpointError, match=r'there had train\.metric = "loss", not "'):
         tune(settings(tmp_path), spaces, trials=7)
 
@@ -277,7 +273,7 @@ def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match=r"there had train\.batch_size = 8, not 4; "):
         tune(settings(tmp_path, "train.batch_size=4"), SPACES, trials=1)
-    with pytest.raises(CheckpointError, match=r"there tried .*, not encoder\.hidden=8,9; "):
+    with pytest.raises(CheckpointError, match=r'had values to try = ".*, not "enco.*=8,9"; '):
         tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1)
     tuned = tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1, force=True)
     assert list(tuned.best.values) == ["encoder.hidden"]
@@ -287,24 +283,26 @@ def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
 def test_a_search_of_before_goes_on_with_the_defaults_that_it_had(
     searched: tuple[Path, Tuned, Recorder], tmp_path: Path
 ) -> None:
-    import optuna
-
     source, tuned, _ = searched
     shutil.copytree(source / "search", tmp_path / "search")
-    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
-    study = optuna.load_study(study_name="tagkit", storage=storage)
+    study = study_of(tmp_path)
     record = study.user_attrs["search"]
-    former = record["config"].replace('word_dropout = "auto"', "word_dropout = 0.05")
-    assert former != record["config"]
-    study.set_user_attr("search", {**record, "config": former})
+    assert record["encoder.word_dropout"] == "auto"
+    study.set_user_attr("search", {**record, "encoder.word_dropout": 0.05})
     config = settings(source, f"output.dir={tmp_path / 'search'}")
     again = tune(config, SPACES, trials=6)
     assert [trial.dev for trial in again.trials] == [trial.dev for trial in tuned.trials]
-    kept = optuna.load_study(study_name="tagkit", storage=storage).user_attrs["search"]
-    assert "word_dropout = 0.05" in kept["config"]
     given = settings(source, f"output.dir={tmp_path / 'search'}", "encoder.word_dropout=0.1")
     with pytest.raises(CheckpointError, match=r"there had encoder\.word_dropout = 0\.05, not 0\.1"):
         tune(given, SPACES, trials=6)
+
+
+def test_a_search_of_an_earlier_version_is_refused_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    Manifest(tmp_path / "search").claim(["study.db"])
+    study_of(tmp_path).set_user_attr("search", {"config": "", "corpora": [None], "spaces": {}})
+    with pytest.raises(CheckpointError, match=r"search: holds a search of tagkit 0\.2 or earlier"):
+        tune(settings(tmp_path), SPACES, trials=1)
 
 
 @pytest.mark.slow
@@ -345,22 +343,6 @@ def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_pa
     assert not (tmp_path / "search").exists()
 
 
-@pytest.mark.parametrize(
-    ("option", "problem"),
-    [
-        ("train.init_from", "no such folder of a model"),
-        ("embeddings.vectors", "no such file of word vectors"),
-    ],
-)
-def test_a_file_that_each_trial_would_read_is_looked_for_before_there_is_a_search(
-    tmp_path: Path, option: str, problem: str
-) -> None:
-    with pytest.raises((BundleError, VectorsError)) as refused:
-        tune(settings(tmp_path, f"{option}=lost"), SPACES, trials=1)
-    assert str(refused.value) == f"{option}: lost: {problem}"
-    assert not (tmp_path / "search").exists()
-
-
 @pytest.mark.slow
 def test_a_file_in_whose_place_others_are_tried_need_not_exist(tmp_path: Path) -> None:
     vectors = tmp_path / "good.vec"
@@ -394,10 +376,14 @@ def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Pa
     assert "joins two directions" in recorder.notes[0]
 
 
-def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_and_curves_are_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ConfigError, match="a search is one process"):
+    with pytest.raises(ConfigError, match="tune: is one process"):
         tune(settings(tmp_path), SPACES, trials=1)
+    with pytest.raises(ConfigError, match="curve: is one process"):
+        learning_curve(settings(tmp_path))
     assert not (tmp_path / "search").exists()
 
 
@@ -518,99 +504,42 @@ def test_what_is_searched_unless_something_is_named_can_be_searched(
     assert spaces["encoder.locked_dropout"].samples()[0] == lowest
 
 
-GIVEN = {"data.train_file": "train.conll", "output.dir": "search"}
-
-
-@pytest.fixture
-def begun(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> list[tuple[Config, dict[str, Space], int]]:
-    """What searches begin with; none is run."""
-    pytest.importorskip("optuna")
-    monkeypatch.chdir(tmp_path)
-    Path("train.conll").write_text("Rome\tB-LOC\n")
-    found: list[tuple[Config, dict[str, Space], int]] = []
-
-    def begin(
-        config: Config, spaces: dict[str, Space], digests: list[str], *, trials: int, **_: object
-    ) -> None:
-        found.append((config, spaces, trials))
-
-    monkeypatch.setattr("tagkit.training.several.study.search_options", begin)
-    return found
-
-
-def test_texts_and_spaces_are_the_same_search(
-    begun: list[tuple[Config, dict[str, Space], int]],
-) -> None:
-    tune(GIVEN, ["encoder.hidden=8,16"])
-    tune(load_config(flags=GIVEN), {"encoder.hidden": Choices((8, 16))}, trials=20)
-    assert begun[0] == begun[1]
-    assert begun[0][1:] == ({"encoder.hidden": Choices((8, 16))}, 20)
-
-
-@pytest.mark.parametrize(
-    ("spaces", "options", "problem"),
-    [
-        ("encoder.hidden=8,16", {},
-         "spaces: expected texts such as 'encoder.hidden=50..200', found 'encoder.hidden=8,16'"),
-        (8, {}, "spaces: expected texts such as 'encoder.hidden=50..200', found 8"),
-        (["encoder.hiden=8,16"], {},
-         "spaces: unknown option encoder.hiden; did you mean encoder.hidden?"),
-        (["encoder.hidden=8"], {"trials": 0},
-         "trials: expected a whole number, at least 1, found 0"),
-        (["encoder.hidden=8"], {"trials": True},
-         "trials: expected a whole number, at least 1, found True"),
-    ],
-)  # fmt: skip
-def test_what_is_no_search_is_refused(spaces: Any, options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(TagkitError) as caught:
-        tune(GIVEN, spaces, **options)
-    assert str(caught.value) == problem
-    assert not Path("search").exists()
-
-
-def test_an_option_that_has_no_effect_in_any_trial_is_refused(
-    begun: list[tuple[Config, dict[str, Space], int]],
-) -> None:
-    given = {**GIVEN, "train.momentum": 0.5}
-    with pytest.raises(ConfigError, match=r"train\.momentum .*train\.optimizer"):
-        tune(given, ["encoder.hidden=8,16"])
-    assert not begun
-    tune(given, ["train.optimizer=sgd,adam"])
-    assert begun
-
-
 def test_optuna_is_imported_by_a_search_alone() -> None:
     program = "import sys, tagkit; tagkit.tune; sys.exit('optuna' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
+HIDDEN = ["encoder.hidden=8,16"]
+
+
 @pytest.mark.parametrize(
-    ("options", "spaces", "problem"),
+    ("options", "spaces", "trials", "problem"),
     [
-        ({}, ["encoder.hidden=8,16"], "tagkit tune: needs Optuna; pip install 'tagkit[tune]'"),
-        # Mistakes of the search come first: Optuna would not help.
-        ({"data.train_file": "nope"}, ["encoder.hidden=8,16"], "nope: no such file"),
-        ({"train.init_from": "lost"}, ["encoder.hidden=8,16"],
-         "train.init_from: lost: no such folder of a model"),
-        ({}, ["encoder.dropout=0.1..1.5"],
-         "configuration: encoder.dropout = 1.5: expected a number less than 1"),
-        ({"output.dir": " "}, ["encoder.hidden=8,16"],
-         "output.dir: expected a folder, found an empty name; output.dir=. is the current one"),
+        ({}, HIDDEN, 20, "tagkit tune: needs Optuna; pip install 'tagkit[tune]'"),
+        # A text is read as a list of one, and mistakes come first: Optuna would not help.
+        ({"train.momentum": 0.5}, HIDDEN[0], 20, 'no effect with train.optimizer = "adam"'),
+        ({"train.momentum": 0.5}, ["train.optimizer=sgd,adam"], 20, "tagkit tune: needs Optuna"),
+        ({"data.train_file": "nope"}, HIDDEN, 20, "nope: no such file"),
+        ({"embeddings.vectors": "lost"}, HIDDEN, 20, "embeddings.vectors: lost: no such file of"),
+        ({"train.init_from": "lost"}, HIDDEN, 20, "train.init_from: lost: no such folder"),
+        ({}, ["encoder.dropout=0.1..1.5"], 20, "encoder.dropout = 1.5: expected a number less"),
+        ({}, ["encoder.hiden=8,16"], 20, "encoder.hiden; did you mean encoder.hidden?"),
+        ({"output.dir": " "}, HIDDEN, 20, "output.dir: expected a folder, found an empty name"),
+        ({}, HIDDEN, 0, "trials: expected a whole number, at least 1, found 0"),
     ],
-)  # fmt: skip
+)
 def test_a_search_without_optuna_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     options: dict[str, Any],
     spaces: list[str],
+    trials: int,
     problem: str,
 ) -> None:
     monkeypatch.setattr(tuning, "find_spec", lambda name: None)
     monkeypatch.chdir(tmp_path)
     Path("train.conll").write_text("Rome\tB-LOC\n")
-    with pytest.raises(TagkitError) as caught:
-        tune({**GIVEN, **options}, spaces)
-    assert str(caught.value) == problem
+    given = {"data.train_file": "train.conll", "output.dir": "search", **options}
+    with pytest.raises(TagkitError, match=re.escape(problem)):
+        tune(given, spaces, trials=trials)
     assert not Path("search").exists()
