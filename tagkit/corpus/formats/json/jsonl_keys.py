@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from tagkit.corpus.formats.json.json_records import (
@@ -12,6 +11,7 @@ from tagkit.corpus.formats.json.json_records import (
     text_of_tokens,
     texts_of,
 )
+from tagkit.corpus.source.look import CERTAIN, FORM, Beginning, Look, Sureness
 from tagkit.text.schemes import is_span_tag
 from tagkit.wording import listed
 
@@ -82,34 +82,39 @@ def _lacks_spans(record: Mapping[str, Any]) -> bool:
     return "answer" in record and has_tokens and not has_class and "spans" not in record
 
 
-def looks_like_jsonl(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank is a record, or looks like a broken one.
+def look_at_jsonl(format: str) -> Look:
+    """The look of one of the three formats: a file is in the one that its records are in."""
 
-    Then most of the first lines begin as objects do, or one of them is a record.
-    """
-    first = [*islice((line.strip() for line in lines if line.strip()), _FIRST)]
-    if is_record(lines):
-        return True
-    # A bracket may begin much else, so there a whole record has to follow.
-    if not first or first[0][0] != "{":
-        return False
-    if first[0] == "{":  # an object on several lines, which is reported when it is read
-        return len(first) > 1 and _begins_object("".join(first[:2]))
-    # The first record may be broken, which is reported too; a text or a token may be a brace.
-    return 2 * sum(map(_begins_object, first)) > len(first) or any(map(_is_record, first))
+    def look(beginning: Beginning) -> Sureness | None:
+        sure = beginning.once(_begin_as_records)
+        may_be = sure.score or format in beginning.named
+        return sure if may_be and beginning.once(kind_of_lines) == format else None
+
+    return look
 
 
-def _begins_object(line: str) -> bool:
-    """Whether a brace and a quote, of whatever kind, stand before a colon."""
-    return line[0] == "{" and line[1:].lstrip()[:1] in _QUOTES and ":" in line
-
-
-def is_record(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank is a record of one of the three formats."""
-    return _is_record(next((text for text in texts_of(lines) if text.strip()), ""))
+def _begin_as_records(lines: Sequence[str]) -> Sureness:
+    """How sure it is that the first line that is not blank is a record, or a broken one."""
+    filled = [line.strip() for line in lines if line.strip()]
+    if filled and _is_record(next(texts_of(filled), "")):
+        is_object = filled[0][0] == "{"
+        why = (
+            "its lines begin as JSON objects do"
+            if is_object
+            else "its records are JSON, in brackets"
+        )
+        return Sureness(CERTAIN, why)
+    # A bracket may begin much else, and a brace a text or a token.
+    if filled and filled[0][0] == "{":
+        opening = "".join(filled[:2]) if filled[0] == "{" else filled[0]
+        has_key = opening[1:].lstrip()[:1] in _QUOTES and ":" in opening
+        if has_key or any(map(_is_record, filled[:_FIRST])):
+            return Sureness(FORM, "its lines begin as JSON objects do")
+    return Sureness(0, "its name; no text or tokens in its first record")
 
 
 def _is_record(text: str) -> bool:
+    """Whether a text is a record of one of the three formats."""
     try:
         record = as_record(json.loads(text))
         return record is not None and bool(kind_of(record))

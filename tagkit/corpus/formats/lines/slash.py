@@ -4,8 +4,9 @@ The tag begins after the last slash (NLTK's str2tuple does the same). A slash in
 written `\/`, as the Penn Treebank does; a plain one is read too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from tagkit.corpus.source.look import each_line
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_left_out, one_file
 from tagkit.corpus.source.source import Source
@@ -55,10 +56,14 @@ def _line(item: Sentence, writing: Writing) -> str:
     return " ".join(f"{word.replace('/', chr(92) + '/')}/{tag}" for word, tag in pairs)
 
 
-def looks_like_slash(lines: Sequence[str]) -> bool:
-    """Whether every word of these lines has a tag after a slash."""
+def _is_tagged(line: str) -> bool:
+    """Whether every word of a line has a tag after a slash."""
     # Every one: prose with "and/or" or "km/h" in it has other words as well.
-    cells = [cell for line in lines for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
-    pairs = [cell.rpartition("/") for cell in cells]
+    cells = [cell for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
     # The end of an HTML element is no tag: a page on one line has no blanks.
-    return bool(pairs) and all(word and tag and tag[-1] != ">" for word, _, tag in pairs)
+    return all(
+        word and tag and tag[-1] != ">" for word, _, tag in (c.rpartition("/") for c in cells)
+    )
+
+
+look_at_slash = each_line(_is_tagged, "every word has a tag after a slash", in_prose=True)

@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tagkit.corpus.formats.tables.text_columns import SEMICOLONS, TEXT_NAMES, Row, plain_name
+from tagkit.corpus.formats.tables.text_columns import (
+    SEMICOLONS,
+    TEXT_NAMES,
+    Row,
+    names_both,
+    plain_name,
+)
+from tagkit.corpus.source.look import CERTAIN, FORM, NOTHING, SHAPE, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
@@ -179,3 +186,21 @@ def first_row(lines: Sequence[str]) -> str:
                 return "".join("\n".join(lines[begin : reader.line_num]).split('"')[::2])
             begin = reader.line_num
     return ""
+
+
+def look_at_csv(beginning: Beginning) -> Sureness:
+    """A line for Excel, a header or, where the name says so, rows of as many cells."""
+    lines = beginning.lines
+    if named_separator(lines):
+        line = quoted(lines[0].rstrip("\r"))
+        return Sureness(CERTAIN, f"its first line says what separates its cells: {line}")
+    if len(lines) > 1 and "\t" not in lines[0]:
+        cells = lines[0].removesuffix("\r").split("," if "," in lines[0] else ";")
+        if names_both([cell.strip(' "') for cell in cells]):
+            return Sureness(FORM, "a header with the names of a text and a label")
+    if "csv" in beginning.named:
+        if are_rows_of_csv(lines):
+            return Sureness(SHAPE, "rows of as many columns, separated by commas")
+        if are_rows_of_csv(lines, ";"):
+            return Sureness(SHAPE, "rows of as many columns")
+    return NOTHING

@@ -139,7 +139,7 @@ def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
         return True
     names = [plain_name(cell) for cell in rows[0]]
     # "text,label" may be a row of texts about labels, but nobody has ever seen one.
-    if set(names) & {*TEXT_NAMES} and set(names) & {*LABEL_NAMES}:
+    if names_both(names):
         return True
     if len(rows) == 1 or len({*names}) < len(names) or any(" " in name for name in names):
         return False
@@ -181,6 +181,12 @@ def _odd_label(rows: Sequence[Sequence[str]], data: DataConfig) -> str | None:
     first, *others = _labels(rows, data) or [""]
     counts = Counter(others)
     return first if others and first not in counts and min(counts.values()) > 1 else None
+
+
+def names_both(cells: Iterable[str]) -> bool:
+    """Whether these cells are the names of a text and of a label, among others."""
+    names = {*map(plain_name, cells)}
+    return bool(names & {*TEXT_NAMES} and names & {*LABEL_NAMES})
 
 
 def plain_name(name: str) -> str:
