@@ -7,19 +7,63 @@ Of either kind, a record is an object, or spaCy's pair of a text and an object:
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
-from tagkit.wording import listed, quoted
+from tagkit.text.json_text import is_writable
+from tagkit.wording import quoted
 
 _BLANK = re.compile(r"[ \t\n\r]*")  # what JSON takes for white space
 _SHOWN = 40  # characters of a list that a message quotes
-_DECODER = json.JSONDecoder()
+_ELEMENT = json.JSONDecoder()
 
-Place = tuple[int, int]  # start and end, in code points
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a record. Of a key that comes twice, Python would keep the last value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        key, times = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"expected each key once, found {quoted(key)} {times} times")
+    return found
+
+
+# One for all records: to make a decoder takes as long as to read a short record.
+_RECORD = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The record of a text.
+
+    Raises:
+        ValueError: it is none; the message is the reason, in words.
+    """
+    found = ""
+    try:
+        value = _RECORD.decode(text)
+    except json.JSONDecodeError as error:
+        found = f"{quoted(text)}: {error.msg.removesuffix(' at')} at character {error.colno}"
+        if error.pos >= len(text.rstrip()):
+            said = "it does not end on its line (a record has one line, or all are one list)"
+            found = f"{quoted(text)}: {said}"
+    except ValueError as error:
+        if "4300" not in str(error):
+            raise
+        found = f"{quoted(text)}: a number has over 4,300 digits"  # Python names its own function
+    except RecursionError:  # json nests as deep as a hostile line says
+        raise ValueError("is nested too deep") from None
+    record = None if found else as_record(value)
+    if record is None:
+        raise ValueError(f"expected a JSON object, found {found or quoted(text)}")
+    # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold. To look at all of
+    # a record takes twice as long as to read it.
+    if "\\u" in text and not is_writable(json.dumps(record, ensure_ascii=False)):
+        raise ValueError("expected Unicode text, found half of a surrogate pair")
+    return record
 
 
 def as_record(value: Any) -> dict[str, Any] | None:
@@ -33,63 +77,46 @@ def as_record(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def begins_list(lines: Iterable[str]) -> bool:
+def _begins_list(lines: Iterable[str]) -> bool:
     """Whether a file is one list of records: it begins with `[{`, or with `[["` of a pair."""
     found = (char for line in lines for char in line if not char.isspace())
     return "".join(islice(found, 3)).startswith(("[{", '[["'))
 
 
-def texts_of(lines: Sequence[str]) -> Iterator[str]:
-    """The text of each record in the beginning of a file, up to one that is broken or cut off."""
-    if not begins_list(lines):
-        yield from lines
-        return
-    try:
+def first_records(lines: Sequence[str]) -> Iterator[dict[str, Any] | None]:
+    """The records in the beginning of a file; None in place of one that cannot be read."""
+    texts: Iterable[str] = (line for line in lines if line.strip())
+    if _begins_list(lines):
         text = "\n".join(lines)
-        for _, begin, end in _elements(text, ""):
-            yield text[begin:end]
-    except FileError:
+        texts = (text[begin:end] for _, begin, end in _elements(text, ""))
+    with suppress(FileError):  # a list may be cut off
+        for text in texts:
+            try:
+                yield as_record(_ELEMENT.decode(text))
+            except (ValueError, RecursionError):  # reported with its number when it is read
+                yield None
+
+
+def record_texts(source: Source) -> Iterator[tuple[int, str, str]]:
+    """The text of each record, with the number of its first line and, in a list, its own.
+
+    Yields:
+        The line, the text, and "record 3: " or nothing.
+
+    Raises:
+        FileError: the file is one list, and breaks off or is no JSON; what follows cannot be
+            read, as nothing shows where the next record begins.
+    """
+    # Looking for the first record is no reason to wait for more of a pipe than has come.
+    if not _begins_list(source.beginning(waiting=False)):
+        for line, text in source.numbered():
+            yield line, text, ""
         return
-
-
-class RecordTexts:
-    """The text of each record of a file, with the number of its first line."""
-
-    def __init__(self, source: Source) -> None:
-        """Read nothing yet."""
-        self._source = source
-        self._list = ""  # the whole text of a file that is one list
-        # Number of the record of a list that was last read, whether the one before begins on the
-        # same line, and its start and end.
-        self._last: tuple[int, bool, int, int] | None = None
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Read the file, once.
-
-        Raises:
-            FileError: the file is one list, and breaks off or is no JSON; what follows cannot be
-                read, as nothing shows where the next record begins.
-        """
-        # Looking for the first record is no reason to wait for more of a pipe than has come.
-        if not begins_list(self._source.beginning(waiting=False)):
-            yield from self._source.numbered()
-            return
-        self._list = text = "\n".join(chain.from_iterable(self._source.pieces()))
-        # All has been read, so nobody need be answered before the next record is.
-        self._source.drained = False
-        before = 0  # line of the record before
-        for number, (line, begin, end) in enumerate(_elements(text, self._source.name), 1):
-            self._last = number, line == before, begin, end
-            yield line, text[begin:end]
-            before = line
-
-    def number_on_line(self) -> int | None:
-        """The number of the record last read, from 1; None where no other begins on its line."""
-        # Asked for where a record cannot be read: of each record it would take a sixth of the time.
-        if self._last is None:
-            return None
-        number, follows, begin, end = self._last
-        return number if follows or _has_next_on_line(self._list, begin, end) else None
+    whole = "\n".join(chain.from_iterable(source.pieces()))
+    # All has been read, so nobody need be answered before the next record is.
+    source.drained = False
+    for number, (line, begin, end) in enumerate(_elements(whole, source.name), 1):
+        yield line, whole[begin:end], f"record {number:,}: "
 
 
 def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
@@ -115,7 +142,7 @@ def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
                 return
             if not (first or comma):
                 raise json.JSONDecodeError("Expecting ',' delimiter", text, begin)
-            _, at = _DECODER.raw_decode(text, begin)
+            _, at = _ELEMENT.raw_decode(text, begin)
         except (ValueError, RecursionError) as error:
             why = error.msg if isinstance(error, json.JSONDecodeError) else "is nested too deep"
             rest = quoted(text[begin : begin + _SHOWN].strip())
@@ -126,69 +153,6 @@ def _elements(text: str, name: str) -> Iterator[tuple[int, int, int]]:
         yield line, begin, at
 
 
-def _has_next_on_line(text: str, begin: int, end: int) -> bool:
-    """Whether a further element begins on the line on which the one from `begin` to `end` does."""
-    comma = _after_blanks(text, end)
-    following = _after_blanks(text, comma + 1)
-    return text.startswith(",", comma) and "\n" not in text[begin:following]
-
-
 def _after_blanks(text: str, at: int) -> int:
     found = _BLANK.match(text, at)
     return found.end() if found else at
-
-
-def tags_of_tokens(record: Mapping[str, Any], column: str | None = None) -> list[str] | None:
-    """The tags of tokens that are objects with one, as `tagkit predict` writes them.
-
-    Args:
-        record: with the tokens.
-        column: whose tags are wanted of tokens with tags of several columns; None for the first.
-
-    Raises:
-        ValueError: the tokens have tags of several columns, and none of this name.
-    """
-    tokens = record.get("tokens")
-    if not isinstance(tokens, list) or not tokens:
-        return None
-    names = columns_of_tokens(record)
-    if column is not None and names and column not in names:
-        raise ValueError(f"tokens: expected tags of {quoted(column)}, found {listed(names)}")
-    tags = [value_of_token(token, "tag", "tags", column if names else None) for token in tokens]
-    found = [tag for tag in tags if isinstance(tag, str) and tag]
-    return found if len(found) == len(tags) else None
-
-
-def columns_of_tokens(record: Mapping[str, Any]) -> list[str]:
-    """The names of the tag columns of tokens with tags of several; else none."""
-    tokens = record.get("tokens")
-    first = tokens[0] if isinstance(tokens, list) and tokens else None
-    tags = first.get("tags") if isinstance(first, dict) else None
-    return [*tags] if isinstance(tags, dict) else []
-
-
-def value_of_token(token: Any, key: str, by_column: str, column: str | None) -> Any:
-    """What a token has under `key`, or, of a column, under its name in `by_column`."""
-    if not isinstance(token, dict):
-        return None
-    if column is None:
-        return token.get(key)
-    values = token.get(by_column)
-    return values.get(column) if isinstance(values, dict) else None
-
-
-def text_of_tokens(record: Mapping[str, Any]) -> tuple[str | None, tuple[Place, ...]]:
-    """The text that tokens come from and their places in it, where all of them name theirs."""
-    text, tokens = record.get("text"), record.get("tokens")
-    if not (isinstance(text, str) and isinstance(tokens, list)):
-        return None, ()
-    found = (
-        (token.get("start"), token.get("end")) if isinstance(token, dict) else (None, None)
-        for token in tokens
-    )
-    places = tuple((a, b) for a, b in found if type(a) is int and type(b) is int)
-    # Words of a multiword token share its place.
-    fit = all(0 <= start < end <= len(text) for start, end in places)
-    if not fit or len(places) != len(tokens) or places != tuple(sorted(places)):
-        return None, ()
-    return text, places

@@ -1,19 +1,31 @@
-"""Keys of JSON Lines: in which of the three formats a record is, and what of it is read."""
+"""Keys of JSON Lines: in which of the three formats a record is, and what of it is read.
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+| object | read as |
+| --- | --- |
+| `{"tokens": [...], "tags": [...]}`, or `words`, `ner_tags` | a sentence |
+| `{"text": "...", "spans": [{"start", "end", "label"}]}`, as Prodigy has it | a document |
+| the same with `entities` and `start_offset`, `end_offset`, or `label(s)`: [[start, end, "X"]] |
+  a document, as doccano has it |
+| `{"text": "...", "ents": [...], "tokens": [...]}`, as spaCy's Doc.to_json has it | a document |
+| `{"text": "...", "label": [{"start", "end", "labels": ["X"]}]}`, Label Studio's JSON_MIN |
+  a document |
+| `{"text": "...", "label": "X"}`, or `labels`: ["X", "Y"] | a document with classes |
+| `{"text": "...", "options": [...], "accept": ["X", "Y"]}`, as Prodigy has it | the same |
+| `["...", {"entities": [[start, end, "X"]], "cats": {"Y": 1.0}}]`, as spaCy 2 has it | a document |
+| `{"text": "...", "tokens": [{"text", "start", "end", "tag"}]}`, of `tagkit predict` | a sentence |
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from tagkit.corpus.formats.json.json_records import (
-    as_record,
-    columns_of_tokens,
-    tags_of_tokens,
-    text_of_tokens,
-    texts_of,
-)
+from tagkit.corpus.formats.json.json_records import first_records
 from tagkit.corpus.source.look import CERTAIN, FORM, Beginning, Look, Sureness
 from tagkit.text.schemes import is_span_tag
-from tagkit.wording import listed
+from tagkit.wording import listed, quoted
 
 # Keys under which tools and data sets have the same thing; the first that a record has is taken.
 TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
@@ -29,9 +41,198 @@ CHOSEN = "accept"
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
 OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, CHOSEN, "features"))
-_UNMARKED = "unmarked"  # a text whose annotator found no span, as `kind_of_lines` keeps it apart
 _FIRST = 20  # lines that show whether a file holds objects
 _QUOTES = ('"', "'")  # of the keys of an object, where it is broken the second too
+
+Place = tuple[int, int]  # start and end, in code points
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Which keys of a record hold what, in the order of the tables; None of what none holds."""
+
+    text: str | None
+    tokens: str | None
+    tags: str | None
+    spans: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+@lru_cache(maxsize=16)
+def _keys_among(names: tuple[str, ...]) -> _Keys:
+    # Most records of a file have the same keys: for each of them none is looked for that is absent.
+    there = {*names}
+    text, tokens, tags = (
+        next((key for key in known if key in there), None) for known in (TEXT, TOKENS, TAGS)
+    )
+    spans, classes = (
+        tuple(key for key in known if key in there) for known in (SPANS, (CHOSEN, *CLASSES))
+    )
+    return _Keys(text, tokens, tags, spans, classes)
+
+
+class JsonRecord:
+    """A record, and what its keys say of it.
+
+    Attributes:
+        values: the record.
+        text: what is under the first key of a text; None where there is none.
+        tokens: likewise.
+        tags: likewise.
+    """
+
+    __slots__ = ("_keys", "tags", "text", "tokens", "values")
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        """Look up the values; none of them has been checked."""
+        self.values = values
+        self._keys = keys = _keys_among(tuple(values))
+        self.text = values[keys.text] if keys.text else None
+        self.tokens = values[keys.tokens] if keys.tokens else None
+        self.tags = values[keys.tags] if keys.tags else None
+
+    def kind(self) -> str:
+        """Which of the three formats it is in.
+
+        Raises:
+            ValueError: none.
+        """
+        if self.text is None:
+            if self.tokens is not None:
+                return "jsonl-tokens"
+            raise ValueError(
+                f"expected a {any_of(TEXT)}, or {any_of(TOKENS)}, found the keys {self.listed()}"
+            )
+        key, spans = self.spans()
+        tags: Any = self.tags
+        # Tokens of spaCy have tags of their parts of speech, whatever the spans.
+        if not spans and tags is None and "ents" not in self.values:
+            tags = self.tags_of_tokens()
+            # Plain labels are no spans, so that a prediction of them has none; O and B-X are those
+            # of a text in which no span was found.
+            if tags is not None and not all(map(is_span_tag, tags)):
+                return "jsonl-tokens"
+        # "labels" may be a list of classes too, and "ents" names beside a class: the elements
+        # decide.
+        is_named = key in ("spans", "entities")
+        if key == "ents":
+            is_named = not (self._keys.classes or "cats" in self.values)
+        if spans is not None and (is_named or _are_spans(key, spans)):
+            return "jsonl-spans"
+        # A text that comes with tokens and tags is a sentence whose text is only a comment.
+        if tags is not None and "tokens" in self.values:
+            return "jsonl-tokens"
+        return "jsonl-spans" if self.lacks_spans() else "jsonl-texts"
+
+    def lacks_spans(self) -> bool:
+        """Whether Prodigy's annotator found no span in it: then it may leave out the key."""
+        if "answer" not in self.values or "spans" in self.values or "cats" in self.values:
+            return False
+        tokens = self.values.get("tokens")
+        has_tokens = isinstance(tokens, list) and any(isinstance(token, dict) for token in tokens)
+        return has_tokens and self.classes("jsonl-texts")[0] is None
+
+    def spans(self) -> tuple[str, list[Any] | None]:
+        """The key of its spans, and these; ("", None) where it has none."""
+        found = [key for key in self._keys.spans if isinstance(self.values[key], list)]
+        # Beside doccano's spans, "ents" may be something else.
+        if found[:1] == ["ents"]:
+            found.sort(key=lambda key: not _are_spans(key, self.values[key]))
+        return (found[0], self.values[found[0]]) if found else ("", None)
+
+    def classes(self, kind: str) -> tuple[str | None, tuple[str, ...]]:
+        """The key of its classes, of which [] names none, and these; None where there is no key.
+
+        Args:
+            kind: which of the three formats it is read as.
+        """
+        found = [
+            (key, classes_of(self.values[key]))
+            for key in self._keys.classes
+            if key != CHOSEN or isinstance(self.values[key], list)
+        ]
+        found = [(key, classes) for key, classes in found if classes or self.values[key] == []]
+        # doccano has spans under "labels", of which a text may have none. Elsewhere [] is none of
+        # several classes, which no other key can add to.
+        if kind == "jsonl-spans":
+            found.sort(key=lambda each: not each[1])
+        return found[0] if found else (None, ())
+
+    def has_other_classes(self, kind: str) -> bool:
+        """Whether `labels` names other classes than `label`, which is read."""
+        values = self.values
+        if not ("label" in values and "labels" in values) or isinstance(values.get("cats"), dict):
+            return False
+        key, read = self.classes(kind)
+        others = classes_of(values["labels"])
+        return key == "label" and bool(read and others) and {*read} != {*others}
+
+    def keys_read(self, kind: str) -> frozenset[str]:
+        """The keys that hold its text and annotation; all others are kept as they are.
+
+        Where such a key has no value (null) there is nothing to keep.
+
+        Args:
+            kind: which of the three formats it is read as.
+        """
+        found: set[str | None] = {
+            key for key, value in self.values.items() if value is None and key in OWN_KEYS
+        }
+        if not isinstance(self.values.get("cats"), dict):
+            found.add(self.classes(kind)[0])
+        if kind == "jsonl-tokens":
+            found |= {self._keys.tokens, self._keys.tags, "features"}
+            # Without the place of each token the text is only a comment.
+            found |= {"text"} if self.text_of_tokens()[0] is not None else set()
+        else:
+            found.add(self._keys.text)
+            found |= {self.spans()[0]} if kind == "jsonl-spans" else set()
+            found |= {"tokens"} if isinstance(self.values.get("tokens"), list) else set()
+        return frozenset(key for key in found if key is not None)
+
+    def tag_columns(self) -> list[str]:
+        """The names of the tag columns of tokens with tags of several; else none."""
+        tokens = self.values.get("tokens")
+        first = tokens[0] if isinstance(tokens, list) and tokens else None
+        tags = first.get("tags") if isinstance(first, dict) else None
+        return [*tags] if isinstance(tags, dict) else []
+
+    def tags_of_tokens(self, column: str | None = None) -> list[str] | None:
+        """The tags of tokens that are objects with one, as `tagkit predict` writes them.
+
+        Args:
+            column: whose tags are wanted of tokens with tags of several columns; None for the
+                first.
+
+        Raises:
+            ValueError: the tokens have tags of several columns, and none of this name.
+        """
+        tokens = self.values.get("tokens")
+        if not isinstance(tokens, list) or not tokens:
+            return None
+        names = self.tag_columns()
+        if column is not None and names and column not in names:
+            raise ValueError(f"tokens: expected tags of {quoted(column)}, found {listed(names)}")
+        tags = [value_of_token(token, "tag", "tags", column if names else None) for token in tokens]
+        found = [tag for tag in tags if isinstance(tag, str) and tag]
+        return found if len(found) == len(tags) else None
+
+    def text_of_tokens(self) -> tuple[str | None, tuple[Place, ...]]:
+        """The text that tokens come from and their places in it, where all of them name theirs."""
+        text, tokens = self.values.get("text"), self.values.get("tokens")
+        if not (isinstance(text, str) and isinstance(tokens, list)):
+            return None, ()
+        try:
+            places = tuple(map(place_of, tokens))
+        except ValueError:
+            return None, ()
+        # Words of a multiword token share its place.
+        fit = all(0 <= start < end <= len(text) for start, end in places)
+        return (text, places) if fit and places == tuple(sorted(places)) else (None, ())
+
+    def listed(self) -> str:
+        """Its keys, as a message names them."""
+        return listed([*self.values]) or "of nothing"
 
 
 def any_of(keys: Sequence[str]) -> str:
@@ -39,47 +240,52 @@ def any_of(keys: Sequence[str]) -> str:
     return f"{keys[0]} ({', '.join(keys[1:])})"
 
 
-def kind_of(record: Mapping[str, Any]) -> str:
-    """Which of the three JSONL formats a record is in.
+def place_of(token: Any) -> Place:
+    """Start and end of a token.
 
     Raises:
-        ValueError: none.
+        ValueError: it does not say them.
     """
-    if first_of(record, TEXT) is None:
-        if first_of(record, TOKENS) is not None:
-            return "jsonl-tokens"
-        raise ValueError(
-            f"expected a {any_of(TEXT)}, or {any_of(TOKENS)}, found the keys "
-            f"{listed([*record]) or 'of nothing'}"
-        )
-    key, spans = span_list(record)
-    tags = first_of(record, TAGS)
-    # Tokens of spaCy have tags of their parts of speech, whatever the spans.
-    if not spans and tags is None and "ents" not in record:
-        tags = tags_of_tokens(record)
-        # Plain labels are no spans, so that a prediction of them has none; O and B-X are those of
-        # a text in which no span was found.
-        if tags is not None and not all(map(is_span_tag, tags)):
-            return "jsonl-tokens"
-    # "labels" may be a list of classes too, and "ents" names beside a class: the elements decide.
-    if key == "ents":
-        named = not any(each in record for each in (*CLASSES, "cats"))
-    else:
-        named = "spans" in record or "entities" in record
-    if spans is not None and (named or _are_spans(key, spans)):
-        return "jsonl-spans"
-    # A text that comes with tokens and tags is a sentence whose text is only a comment.
-    if tags is not None and "tokens" in record:
-        return "jsonl-tokens"
-    return "jsonl-spans" if _lacks_spans(record) else "jsonl-texts"
+    start, end = (token.get("start"), token.get("end")) if isinstance(token, dict) else (None, None)
+    if type(start) is not int or type(end) is not int:  # True is an int
+        raise ValueError("expected start and end in each")
+    return start, end
 
 
-def _lacks_spans(record: Mapping[str, Any]) -> bool:
-    """Whether Prodigy's annotator found no span in a text: then it may leave out the key."""
-    tokens = record.get("tokens")
-    has_tokens = isinstance(tokens, list) and any(isinstance(token, dict) for token in tokens)
-    has_class = class_key(record, "jsonl-texts") is not None or "cats" in record
-    return "answer" in record and has_tokens and not has_class and "spans" not in record
+def value_of_token(token: Any, key: str, by_column: str, column: str | None) -> Any:
+    """What a token has under `key`, or, of a column, under its name in `by_column`."""
+    if not isinstance(token, dict):
+        return None
+    if column is None:
+        return token.get(key)
+    values = token.get(by_column)
+    return values.get(column) if isinstance(values, dict) else None
+
+
+def classes_of(value: Any) -> tuple[str, ...]:
+    """The classes that a value names, each once; none where it is something else."""
+    if isinstance(value, list):
+        names = [*map(_class_name, value)]
+        return tuple(dict.fromkeys(names)) if all(names) else ()
+    name = _class_name(value)
+    return (name,) if name else ()
+
+
+def _class_name(value: Any) -> str:
+    """What a class is called; an empty text where the value is none."""
+    # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # What pandas writes of a column of whole numbers with gaps: 1.0.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _are_spans(key: str, values: list[Any]) -> bool:
+    # spaCy writes objects; lists under "ents" may be anything.
+    kinds = dict if key == "ents" else (list, dict)
+    return any(isinstance(value, kinds) for value in values)
 
 
 def look_at_jsonl(format: str) -> Look:
@@ -96,45 +302,39 @@ def look_at_jsonl(format: str) -> Look:
 def _begin_as_records(lines: Sequence[str]) -> Sureness:
     """How sure it is that the first line that is not blank is a record, or a broken one."""
     filled = [line.strip() for line in lines if line.strip()]
-    if filled and _is_record(next(texts_of(filled), "")):
-        is_object = filled[0][0] == "{"
-        why = (
-            "its lines begin as JSON objects do"
-            if is_object
-            else "its records are JSON, in brackets"
-        )
-        return Sureness(CERTAIN, why)
+    if filled and _is_record(next(first_records(filled), None)):
+        of_objects = filled[0][0] == "{"
+        why = "lines begin as JSON objects do" if of_objects else "records are JSON, in brackets"
+        return Sureness(CERTAIN, f"its {why}")
     # A bracket may begin much else, and a brace a text or a token.
     if filled and filled[0][0] == "{":
         opening = "".join(filled[:2]) if filled[0] == "{" else filled[0]
         has_key = opening[1:].lstrip()[:1] in _QUOTES and ":" in opening
-        if has_key or any(map(_is_record, filled[:_FIRST])):
+        if has_key or any(map(_is_record, islice(first_records(filled), _FIRST))):
             return Sureness(FORM, "its lines begin as JSON objects do")
     return Sureness(0, "its name; no text or tokens in its first record")
 
 
-def _is_record(text: str) -> bool:
-    """Whether a text is a record of one of the three formats."""
-    try:
-        record = as_record(json.loads(text))
-        return record is not None and bool(kind_of(record))
-    except (ValueError, RecursionError):
-        return False
+def _is_record(values: dict[str, Any] | None) -> bool:
+    """Whether it is a record of one of the three formats."""
+    with suppress(ValueError):
+        return values is not None and bool(JsonRecord(values).kind())
+    return False
 
 
 def kind_of_lines(lines: Sequence[str]) -> str:
     """Which of the three JSONL formats a file is in, by the records of its beginning."""
     kinds: set[str] = set()
-    # Broken lines are reported when they are read, with their numbers.
-    for text in texts_of(lines):
-        try:
-            record = as_record(json.loads(text))
-            if record is not None:
-                kind = kind_of(record)
-                kinds.add(_UNMARKED if kind == "jsonl-spans" and _lacks_spans(record) else kind)
-        except (ValueError, RecursionError):
-            continue
-    if kinds == {_UNMARKED}:  # beside texts with classes it rather lacks its class
+    for values in first_records(lines):
+        with suppress(ValueError):
+            if values is not None:
+                record = JsonRecord(values)
+                kind = record.kind()
+                # A text whose annotator found no span: beside texts with classes it lacks its
+                # class.
+                unmarked = kind == "jsonl-spans" and record.lacks_spans()
+                kinds.add("unmarked" if unmarked else kind)
+    if kinds == {"unmarked"}:
         return "jsonl-spans"
     # A text without spans may look as if it had no class.
     return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
@@ -142,116 +342,5 @@ def kind_of_lines(lines: Sequence[str]) -> str:
 
 def columns_of_lines(lines: Sequence[str]) -> list[str]:
     """The names of the tag columns of a file's tokens, by its first record that can be read."""
-    for text in texts_of(lines):
-        try:
-            record = as_record(json.loads(text))
-        except (ValueError, RecursionError):
-            continue
-        if record is not None:
-            return columns_of_tokens(record)
-    return []
-
-
-def first_of(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
-    """The value of the first of the keys that a record has; None where it has none."""
-    return next((record[key] for key in keys if key in record), None)
-
-
-def span_list(record: Mapping[str, Any]) -> tuple[str, list[Any] | None]:
-    """The key of a text's spans, and these; ("", None) where it has none."""
-    found = [key for key in SPANS if isinstance(record.get(key), list)]
-    # Beside doccano's spans, "ents" may be something else.
-    if found[:1] == ["ents"]:
-        found.sort(key=lambda key: not _are_spans(key, record[key]))
-    return next(((key, record[key]) for key in found), ("", None))
-
-
-def classes_of(value: Any) -> tuple[str, ...]:
-    """The classes that a value names, each once; none where it is something else."""
-    values = value if isinstance(value, list) else [value]
-    names = [_class_name(each) for each in values]
-    return tuple(dict.fromkeys(names)) if all(names) else ()
-
-
-def _class_name(value: Any) -> str:
-    """What a class is called; an empty text where the value is none."""
-    # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    # What pandas writes of a column of whole numbers with gaps: 1.0.
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value) if isinstance(value, str | int) else ""
-
-
-def class_key(record: Mapping[str, Any], kind: str) -> str | None:
-    """The key of a record's classes, of which [] names none; None where it has no such key.
-
-    Args:
-        record: the record.
-        kind: which of the three formats it is read as.
-    """
-    keys = (CHOSEN, *CLASSES) if isinstance(record.get(CHOSEN), list) else CLASSES
-    there = [key for key in keys if classes_of(record.get(key)) or record.get(key) == []]
-    # doccano has spans under "labels", of which a text may have none. Elsewhere [] is none of
-    # several classes, which no other key can add to.
-    if kind == "jsonl-spans":
-        there.sort(key=lambda key: record[key] == [])
-    return next(iter(there), None)
-
-
-def other_than_classes(record: Mapping[str, Any], key: str) -> str:
-    """What a list under a key of classes holds in their place, in words; empty for classes."""
-    values = record[key]
-    if not isinstance(values, list) or len({*map(str, values)}) == len(values):
-        return ""  # each class once
-    if all(isinstance(each, int | float) and each in (0, 1) for each in values):
-        return "a number for each class (write the names of those that are 1)"
-    tokens = first_of(record, TOKENS)
-    is_as_long = isinstance(tokens, list) and len(tokens) == len(values)
-    are_tags = all(isinstance(each, str) and (each == "O" or is_span_tag(each)) for each in values)
-    if is_as_long or are_tags:
-        return "a tag for each token (write them under tags, beside tokens)"
-    return ""
-
-
-def has_other_classes(record: Mapping[str, Any], kind: str) -> bool:
-    """Whether `labels` names other classes than `label`, which is read."""
-    if not ("label" in record and "labels" in record) or isinstance(record.get("cats"), dict):
-        return False
-    read, others = ({*classes_of(record[key])} for key in ("label", "labels"))
-    return class_key(record, kind) == "label" and bool(read and others) and read != others
-
-
-def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:
-    """The keys that hold a record's text and annotation; all others are kept as they are.
-
-    Where such a key has no value (null) there is nothing to keep.
-
-    Args:
-        record: the record.
-        kind: which of the three formats it is read as.
-    """
-    found = {key for key in OWN_KEYS if key in record and record[key] is None}
-    if not isinstance(record.get("cats"), dict) and (key := class_key(record, kind)):
-        found.add(key)
-    if kind == "jsonl-tokens":
-        found |= {*_first_key(record, TOKENS), *_first_key(record, TAGS), "features"}
-        # Without the place of each token the text is only a comment.
-        return frozenset(found | {"text"} if text_of_tokens(record)[0] is not None else found)
-    found |= {*_first_key(record, TEXT)}
-    if kind == "jsonl-spans":
-        found.add(span_list(record)[0])
-    if isinstance(record.get("tokens"), list):
-        found.add("tokens")
-    return frozenset(found)
-
-
-def _first_key(record: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
-    yield from [key for key in keys if key in record][:1]
-
-
-def _are_spans(key: str, values: list[Any]) -> bool:
-    # spaCy writes objects; lists under "ents" may be anything.
-    kinds = dict if key == "ents" else (list, dict)
-    return any(isinstance(value, kinds) for value in values)
+    found = (JsonRecord(values).tag_columns() for values in first_records(lines) if values)
+    return next(found, [])

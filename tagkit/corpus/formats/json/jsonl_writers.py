@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from tagkit.corpus.formats.json.jsonl import reads_alike
-from tagkit.corpus.formats.json.jsonl_keys import OWN_KEYS, has_other_classes, kind_of
+from tagkit.corpus.formats.json.jsonl_keys import OWN_KEYS, JsonRecord
 from tagkit.corpus.source.options import Item, silent
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
 from tagkit.storage import replace_lone_surrogates
@@ -147,7 +147,10 @@ def _is_passed_over(key: str, value: Any, record: dict[str, Any]) -> bool:
         return False
     plain = json.loads(to_json(record))
     whole = {**plain, key: value}
-    return reads_alike(plain, whole) and not has_other_classes(whole, kind_of(whole))
+    if not reads_alike(plain, whole):
+        return False
+    found = JsonRecord(whole)
+    return not found.has_other_classes(found.kind())
 
 
 def _classes(item: Item, format: str) -> dict[str, Any]:

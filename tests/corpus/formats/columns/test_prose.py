@@ -32,7 +32,16 @@ def test_lines_that_end_with_tags_are_not(lines: list[str]) -> None:
 
 
 TAGGED = {
-    "labels in capitals, and punctuation": ["a DT", "b NN", "c NN", "d VB", "e VB", ". .", "f NN", "g VB"],
+    "labels in capitals, and punctuation": [
+        "a DT",
+        "b NN",
+        "c NN",
+        "d VB",
+        "e VB",
+        ". .",
+        "f NN",
+        "g VB",
+    ],
     "tags before another column": ["a NN aa", "b NN bb", "c VB cc", "d VB dd"],
     "labels of any letters": [
         "das det",
