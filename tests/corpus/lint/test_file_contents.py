@@ -51,12 +51,8 @@ def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_bytes(b"a B-X\n")
     path = str(tmp_path / "a.conll")
     (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
-    assert (finding.severity, finding.message, finding.lines) == (
-        "error",
-        "expected a byte order mark, with which utf-16 begins, found none. Name the file's "
-        "encoding with data.encoding: utf-16-le and utf-16-be have no mark",
-        (1,),
-    )
+    assert (finding.severity, finding.lines) == ("error", (1,))
+    assert "byte order mark" in finding.message
 
 
 def test_spans_that_fit_no_tokens_are_errors(tmp_path: Path) -> None:
