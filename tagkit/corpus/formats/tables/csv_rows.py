@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from tagkit.corpus.formats.tables.text_columns import (
-    SEMICOLONS,
     TEXT_NAMES,
     Row,
     names_both,
@@ -20,7 +19,7 @@ from tagkit.corpus.source.look import CERTAIN, FORM, NOTHING, SHAPE, Beginning, 
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 _LOOKED_AT = 1000  # rows, at most, that show which separator there is
 # Excel takes any character; a letter or a quote is none that a table would be written with.
@@ -68,45 +67,25 @@ def named_separator(lines: Sequence[str]) -> str:
 
 
 def _separator(source: Source, reading: ReaderOptions) -> str:
-    """What stands between the cells of a file.
-
-    Raises:
-        FileError: semicolons seem to, and the first row leaves it open.
-    """
+    """What stands between the cells of a file: semicolons where the first row has no comma."""
     lines = source.beginning(waiting=False)
-    row = first_row(lines)
-    by_semicolons = ";" in row and "," not in row
-    if not _has_cells(lines, reading):
-        if by_semicolons and are_rows_of_csv(lines, ";"):
-            said = f"{source.name}: its rows are read as texts, with their semicolons; "
-            column = Setting("data.text_column")
-            separate = (column, " names the column of the texts, from 0, if these separate cells")
-            reading.note(Message(said, *separate))
+    row = _first_row(lines)
+    if ";" not in row or "," in row or not _has_cells(lines, reading):
         return ","
-    if by_semicolons:
-        note = "its cells are separated by semicolons, as its first row has these and no commas"
-        reading.note(f"{source.name}: {note}")
-        return ";"
-    # Commas of the texts may divide as many rows in two.
-    by_commas = _first_rows(lines, ",")
-    has_commas = by_commas and len(by_commas[0]) > 1 and are_rows_of_csv(lines)
-    if are_rows_of_csv(lines, ";") and not has_commas:
-        first = next(number for number, line in enumerate(lines, 1) if line.strip())
-        raise FileError(source.name, first, f"expected cells separated by commas: {SEMICOLONS}")
-    return ","
+    note = "its cells are separated by semicolons, as its first row has these and no commas"
+    reading.note(f"{source.name}: {note}")
+    return ";"
 
 
 def _has_cells(lines: Sequence[str], reading: ReaderOptions) -> bool:
     """Whether semicolons would stand between cells: those of new texts may be a part of them."""
     text, label = reading.data.text_column, reading.data.label_column
-    # Of rows with labels, and where a column has a name, there is more than one.
-    if reading.with_tags or isinstance(text, str):
+    # Of rows with labels, and where a column is named, there is more than one.
+    if reading.with_tags or text is not None:
         return True
     known = {*TEXT_NAMES, plain_name(label)} if isinstance(label, str) else {*TEXT_NAMES}
     header = next(iter(_first_rows(lines, ";")), ())
-    return bool(known & {*map(plain_name, header)}) or (
-        text is not None and are_rows_of_csv(lines, ";")
-    )
+    return bool(known & {*map(plain_name, header)})
 
 
 def _reason(error: csv.Error, separator: str) -> str:
@@ -175,7 +154,7 @@ def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def first_row(lines: Sequence[str]) -> str:
+def _first_row(lines: Sequence[str]) -> str:
     """What stands outside quotes in the first row that is not blank; empty where there is none."""
     with suppress(csv.Error):
         reader = csv.reader((f"{line}\n" for line in lines[:_LOOKED_AT]), delimiter=";")
