@@ -23,29 +23,23 @@ from tagkit.wording import Message, Setting, reason
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
-    """A format that fits, and what shows it.
-
-    Attributes:
-        name: of the format.
-        why: what was found, in a few words.
-    """
-
-    name: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """The format of a source.
 
     Attributes:
         format: a row of the table.
         note: the format and why it was recognised, in a sentence; empty where it was named.
+        why: what was found, in a few words; empty where it was named.
     """
 
     format: Format
-    note: str
+    note: str = ""
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """That of the format."""
+        return self.format.name
 
 
 _LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
@@ -65,10 +59,7 @@ def find_format(source: Source, named: str, *, raw: bool = False, texts: bool = 
         DataError: it cannot be read, is a folder of no known kind, or fits two formats.
     """
     if named == "auto":
-        found = recognise_source(source, raw=raw, texts=texts)
-        said = f"{source.name}: read as {found.name}: {found.why} ("
-        note = Message(said, Setting("data.format"), " chooses another format)")
-        return Found(FORMATS[found.name], note)
+        return recognise_source(source, raw=raw, texts=texts)
     formats = by_name(named)
     if source.is_folder() and not any(format.many_files for format in formats):
         raise DataError(
@@ -79,8 +70,8 @@ def find_format(source: Source, named: str, *, raw: bool = False, texts: bool = 
             )
         )
     if len(formats) > 1:  # a family: its members are told apart by the keys of the records
-        return Found(FORMATS[kind_of_lines(source.beginning())], "")
-    return Found(formats[0], "")
+        return Found(FORMATS[kind_of_lines(source.beginning())])
+    return Found(formats[0])
 
 
 def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
@@ -98,7 +89,7 @@ def read_items(source: Source, reading: ReaderOptions) -> Iterator[Item]:
     return recognise(source, reading.data.format).records(source, reading).items
 
 
-def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Recognised:
+def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Found:
     """The format of a file, a folder or standard input.
 
     Args:
@@ -146,7 +137,7 @@ def _other_folder(path: Path) -> str:
 
 def recognise_lines(
     name: str, lines: Sequence[str], source: str, *, raw: bool, texts: bool = False
-) -> Recognised:
+) -> Found:
     """The format of a file that begins with these lines.
 
     Args:
@@ -167,42 +158,35 @@ def recognise_lines(
     return found
 
 
-def _surest(formats: Iterable[Format], beginning: Beginning, source: str) -> Recognised | None:
+def _surest(formats: Iterable[Format], beginning: Beginning, source: str) -> Found | None:
     """The format whose look is surest; None where none is sure of anything.
 
     Raises:
         DataError: two of them are as sure as each other.
     """
-    found: list[tuple[int, Recognised]] = []
-    doubtful: list[tuple[int, Recognised]] = []
+    sure: list[tuple[int, Format, str]] = []
+    doubtful: list[tuple[int, str]] = []
     for format in formats:
-        sure = format.look(beginning)
-        if sure is None:
+        if (look := format.look(beginning)) is None:
             continue
         is_named = format.name in beginning.named
-        score = sure.score + NAME * is_named
-        why = sure.why or "its name; its lines look like no other format"
-        counts = is_named or not (beginning.raw and sure.in_prose)
-        (found if counts else doubtful).append((score, Recognised(format.name, why)))
-    found.sort(key=lambda each: -each[0])
-    if not found or not found[0][0]:
+        score = look.score + NAME * is_named
+        if beginning.raw and look.in_prose and not is_named:
+            doubtful.append((score, format.name))
+        elif score:
+            why = look.why or "its name; its lines look like no other format"
+            sure.append((score, format, why))
+    if not sure:
         return None
-    best = found[0][1]
-    if len(found) > 1 and found[0][0] == found[1][0]:
-        raise _fits_both(source, best, found[1][1])
-    if best.name == "text" and any(score for score, _ in doubtful):
-        other = max(doubtful, key=lambda each: each[0])[1].name
-        return Recognised("text", f"raw text is expected, though its lines look like {other}")
-    return best
-
-
-def _fits_both(source: str, one: Recognised, other: Recognised) -> DataError:
-    # A guess would be wrong half of the time, and nobody would notice.
-    return DataError(
-        Message(
-            f"{source}: may be {one.name} ({one.why}) or {other.name} ({other.why}). Choose with ",
-            Setting("data.format", one.name),
-            " or ",
-            Setting("data.format", other.name),
-        )
-    )
+    sure.sort(key=lambda each: -each[0])
+    (score, best, why), *others = sure
+    if others and others[0][0] == score:
+        # A guess would be wrong half of the time, and nobody would notice.
+        _, other, other_why = others[0]
+        both = f"{source}: may be {best.name} ({why}) or {other.name} ({other_why}). Choose with "
+        named = (Setting("data.format", best.name), " or ", Setting("data.format", other.name))
+        raise DataError(Message(both, *named))
+    if best.name == "text" and doubtful:
+        why = f"raw text is expected, though its lines look like {max(doubtful)[1]}"
+    said = f"{source}: read as {best.name}: {why} ("
+    return Found(best, Message(said, Setting("data.format"), " chooses another format)"), why)

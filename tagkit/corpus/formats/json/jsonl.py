@@ -29,7 +29,7 @@ from tagkit.corpus.source.source import Source
 from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
 from tagkit.text.schemes import is_span_tag
-from tagkit.wording import listed, plural, quoted
+from tagkit.wording import listed, quoted
 
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
@@ -48,8 +48,6 @@ _READ = {
 def read_jsonl(source: Source, reading: ReaderOptions) -> Iterator[Item]:
     """The records of a file, each as what its keys say."""
     passed_over = 0  # records that an annotator rejected: data, but no examples
-    # Records whose `label` and `labels` are not the same: their number, and the line of the first.
-    differing = first_differing = 0
     # Keys of spans and of tokens that are left out where all of a record is wanted.
     unread: dict[str, dict[str, None]] = {"spans": {}, "tokens": {}}
     is_complete = reading.with_extra and reading.all_features and reading.with_tags
@@ -68,21 +66,12 @@ def read_jsonl(source: Source, reading: ReaderOptions) -> Iterator[Item]:
         except ValueError as error:
             reading.refuse(source.name, number, f"{which}{error}")
             continue
-        if reading.with_tags and record.has_other_classes(kind):
-            differing += 1
-            first_differing = first_differing or number
         if is_complete:
             parts = {"spans": record.spans()[1] if kind == "jsonl-spans" else None,
                      "tokens": record.values.get("tokens")}  # fmt: skip
             for name, found in parts.items():
                 unread[name].update(dict.fromkeys(_unread_keys(found, _READ[name])))
         yield item
-    if differing:
-        count = plural(differing, "record")
-        reading.note(
-            f"{source.name}:{first_differing}: 'label' is read, though 'labels' names other "
-            f"classes ({count})"
-        )
     if parts_unread := [f"of {name}: {listed([*keys])}" for name, keys in unread.items() if keys]:
         reading.note(f"{source.name}: keys that are left out {'; '.join(parts_unread)}")
     if passed_over:

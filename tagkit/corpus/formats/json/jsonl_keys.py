@@ -158,15 +158,6 @@ class JsonRecord:
             found.sort(key=lambda each: not each[1])
         return found[0] if found else (None, ())
 
-    def has_other_classes(self, kind: str) -> bool:
-        """Whether `labels` names other classes than `label`, which is read."""
-        values = self.values
-        if not ("label" in values and "labels" in values) or isinstance(values.get("cats"), dict):
-            return False
-        key, read = self.classes(kind)
-        others = classes_of(values["labels"])
-        return key == "label" and bool(read and others) and {*read} != {*others}
-
     def keys_read(self, kind: str) -> frozenset[str]:
         """The keys that hold its text and annotation; all others are kept as they are.
 

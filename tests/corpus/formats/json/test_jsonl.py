@@ -14,7 +14,6 @@ from tagkit.config import DataConfig
 from tagkit.corpus.formats.json.jsonl import read_jsonl, span_of
 from tagkit.corpus.formats.json.jsonl_keys import OWN_KEYS, kind_of_lines
 from tagkit.corpus.formats.json.jsonl_writers import (
-    with_extra,
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
@@ -125,24 +124,6 @@ def test_a_list_of_something_else_than_classes_is_refused(
     path = tmp_path / "b.jsonl"
     path.write_text(line, "utf-8")
     assert len(read(path, read_jsonl, with_tags=False)) == 1
-
-
-def test_a_label_beside_other_labels_is_read_aloud(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    agreeing = [
-        '"label": "a", "labels": ["a"]', '"label": ["b", "a"], "labels": ["a", "b", "a"]',
-        '"label": [], "labels": ["a"]', '"label": "a", "labels": []', '"label": "a", "labels": 1.5',
-        '"label": "a", "intent": "b"', '"accept": ["a"], "label": "b", "labels": ["c"]',
-        '"label": "a", "labels": "b", "cats": {"c": 1}',
-    ]  # fmt: skip
-    others = ['"labels": ["b"], "label": "a"', '"label": "a", "labels": ["a", "b"]']
-    notes: list[str] = []
-    for found, with_tags in ((agreeing, True), (others, False), ([*agreeing, *others], True)):
-        records = [f'{{"text": "x", {each}}}\n' for each in found]
-        path.write_text("".join(records), encoding="utf-8")
-        items = read(path, read_jsonl, with_tags=with_tags, note=notes.append)
-    assert [item.labels for item in items[-2:]] == [("a",), ("a",)]
-    assert notes == [f"{path}:9: 'label' is read, though 'labels' names other classes (2 records)"]
 
 
 def test_of_tags_of_several_columns_the_first_are_read_unless_one_is_named(tmp_path: Path) -> None:
@@ -611,20 +592,6 @@ def test_keys_of_spans_and_tokens_that_are_left_out_are_said_where_all_is_wanted
     read(path, read_jsonl, note=notes.append, with_extra=True, all_features=True)
     said = "keys that are left out of spans: kb_id, score; of tokens: ws"
     assert notes == [f"{path}: {said}"]
-
-
-def test_a_value_for_which_the_record_would_be_refused_is_left_out_aloud() -> None:
-    notes: list[str] = []
-    record = {"text": "Good.", "label": "DESC"}
-    extra = (("labels", ["HUM"]), ("category", "c"), ("id", 7))
-    found = with_extra(record, extra, notes.append)
-    assert found == {"id": 7, **record, "category": "c"}
-    assert notes == [
-        "JSON Lines have no place for the values of 'labels', which would be read as text or "
-        "annotation: they are left out"
-    ]
-    # The same classes under both names are no contradiction.
-    assert "labels" in with_extra(record, (("labels", ["DESC"]),))
 
 
 TEXT = "Hi 😀 Oslo  is far and Rome."
