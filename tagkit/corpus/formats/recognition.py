@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagkit.corpus.formats.folders.folder import nested_folder
 from tagkit.corpus.formats.folders.parallel import WORDS
 from tagkit.corpus.formats.json.jsonl_keys import kind_of_lines
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
@@ -116,23 +115,15 @@ def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Found
     if source.path != STDIN and (found := _surest(several, Beginning(path), source.name)):
         return found
     if is_folder:
-        raise DataError(_other_folder(path))
+        if holds_model(path):
+            raise DataError(f"{path}: expected a corpus, found the folder of a model")
+        raise DataError(
+            f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder for each "
+            f"class or a file for each of several, and no folder in it, found none of these"
+        )
     # With few lines a wrong format would be named in place of the error that follows them.
     lines = source.beginning(waiting=not raw, enough=1 if raw else _ENOUGH)
     return recognise_lines(path.name, lines, source.name, raw=raw, texts=texts)
-
-
-def _other_folder(path: Path) -> str:
-    """Why a folder is no corpus."""
-    if holds_model(path):
-        return f"{path}: expected a corpus, found the folder of a model"
-    if (nested := nested_folder(path)) is not None:
-        problem = f"{nested}: expected a file with a text, found a folder; {path} has a folder for "
-        return f"{problem}each class"
-    return (
-        f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder for each class "
-        "or a file for each of several, found none of these"
-    )
 
 
 def recognise_lines(
