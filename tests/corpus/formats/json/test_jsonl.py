@@ -274,52 +274,35 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "found"),
     [
-        ("[1]", "expected a JSON object, found '[1]'"),
-        ('{"text": ',
-         "expected a JSON object, found '{\"text\": ': it does not end on its "
-         "line (a record has one line, or all are one list)"),
-        ("{}", "expected a text (sentence, content), or tokens (words), found the keys of nothing"),
-        ('{"a": 1}', "expected a text (sentence, content), or tokens (words), found the keys a"),
-        ('{"text": " "}', "expected a text, found \" \""),
-        ('{"text": 5}', "expected a text, found 5"),
+        ("[1]", "'[1]'"), ('{"text": ', "does not end on its line"), ("{}", "keys of nothing"),
+        ('{"a": 1}', "the keys a"), ('{"text": " "}', 'a text, found " "'), ('{"text": 5}', "5"),
         ('{"text": "To Oslo", "spans": [{"start": 0, "end": 2, "text": "Oslo", "label": "LOC"}]}',
-         "expected 'Oslo' at 0 to 2, as a span says, found 'To'"),
-        ('{"text": "x"}',
-         "expected a label (labels, class, category, intent), found the keys text"),
-        ('{"text": "x", "label": null}',
-         "label: expected a class or a list of classes, found null"),
-        ('{"text": "x", "accept": [null]}',
-         "accept: expected a class or a list of classes, found [null]"),
-        ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a": "b"}'),
-        ('["x", {"entities": ["O"]}]', 'expected a span with start, end and label, found "O"'),
+         "'Oslo' at 0 to 2, as a span says, found 'To'"),
+        ('{"text": "x"}', "label (labels, class, category, intent), found the keys text"),
+        ('{"text": "x", "label": null}', "label: "), ('{"text": "x", "accept": [null]}', "[null]"),
+        ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a"'),
+        ('["x", {"entities": ["O"]}]', 'start, end and label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),
-        ('{"tokens": ["a"], "tags": [1]}',
-         "tags: expected strings that are not empty, found 1 (write the names of numbered "
-         "classes)"),
-        ('{"tokens": ["a", ""], "tags": ["O", "O"]}',
-         "tokens: expected strings that are not empty, found \"\""),
-        ('{"tokens": ["a"], "tags": ["O", "O"]}', "expected as many tags as tokens (1), found 2"),
-        ('{"text": "x", "spans": [{"start": 0, "end": 2, "label": "X"}]}',
-         'expected a span inside the text\'s 1 characters, found {"start": 0, "end": 2, '
-         '"label": "X"}'),
-        ('{"text": "x", "spans": [{"start": 0, "end": 1}]}',
-         'expected a span with start, end and label, found {"start": 0, "end": 1}'),
-        ('{"text": "x", "spans": [[0, true, "X"]]}',
-         'expected a span with start, end and label, found [0, true, "X"]'),
-        ('{"text": "\\ud800", "label": "a"}',
-         "expected Unicode text, found half of a surrogate pair"),
+        ('{"tokens": ["a"], "tags": [1]}', "1 (write the names of numbered classes)"),
+        ('{"tokens": ["a", ""], "tags": ["O", "O"]}', 'tokens: expected strings that are not'),
+        ('{"tokens": ["a"], "tags": ["O", "O"]}', "as many tags as tokens (1), found 2"),
+        ('{"text": "x", "spans": [{"start": 0, "end": 2, "label": "X"}]}', "1 characters"),
+        ('{"text": "x", "spans": [{"start": 0, "end": 1}]}', "start, end and label, found {"),
+        ('{"text": "x", "spans": [[0, true, "X"]]}', 'found [0, true, "X"]'),
+        ('{"text": "\\ud800", "label": "a"}', "half of a surrogate pair"),
         ('{"text": "ab", "tokens": [{"start": 1, "end": 2}, {"start": 0, "end": 1}], "spans": []}',
-         'tokens: expected places in the text, in order, found {"start": 0, "end": 1}'),
-        ("[" * 100_000, "is nested too deep"),
-        ('{"text": ' + "9" * 5000 + "}", "expected a JSON object, found '{\"text\": "
-         + "9" * 31 + "..." + "9" * 19 + "}': a number has over 4,300 digits"),
+         "tokens: expected places in the text, in order"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"text": ' + "9" * 5000 + "}", "a number has over 4,300 digits"),
     ],
 )  # fmt: skip
-def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, message: str) -> None:
+def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, found: str) -> None:
     told = refusal(tmp_path / "a.jsonl", f"\n{line}\n", read_jsonl)
-    assert told == f"a.jsonl:2: {message}"
+    assert told.startswith("a.jsonl:2: ")
+    assert found in told
+    assert len(told) < 400
 
 
 LABEL_STUDIO = '{"id": 1, "data": {"text": "To Oslo"}, "annotations": [], "predictions": []}'
