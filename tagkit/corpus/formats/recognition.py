@@ -119,7 +119,7 @@ def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Found
             raise DataError(f"{path}: expected a corpus, found the folder of a model")
         raise DataError(
             f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder for each "
-            f"class or a file for each of several, and no folder in it, found none of these"
+            "class or a file for each of several, and no folder in it, found none of these"
         )
     # With few lines a wrong format would be named in place of the error that follows them.
     lines = source.beginning(waiting=not raw, enough=1 if raw else _ENOUGH)

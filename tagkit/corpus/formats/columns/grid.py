@@ -233,10 +233,15 @@ def _are_conllu(lines: Sequence[str]) -> bool:
     return 2 * fitting > full and 2 * ones > starts
 
 
+def _rows_and_columns(beginning: Beginning) -> Grid | None:
+    # CoNLL-U is a table too, of ten columns.
+    return None if beginning.once(_are_conllu) else beginning.once(grid_of)
+
+
 def look_at_columns(beginning: Beginning) -> Sureness:
     """Rows of as many columns, in groups with blank lines between them, or with tags of spans."""
-    grid = beginning.once(grid_of)
-    if grid is None or beginning.once(_are_conllu):  # CoNLL-U is a table too, of ten columns
+    grid = _rows_and_columns(beginning)
+    if grid is None:
         return NOTHING
     # Texts in cells without two lines in a row are rows of a table that mention such a tag.
     if grid.has_tags and (grid.has_groups or not grid.has_texts):
@@ -252,7 +257,7 @@ def look_at_columns(beginning: Beginning) -> Sureness:
 
 def look_at_tsv(beginning: Beginning) -> Sureness | None:
     """Rows of as many cells between tabs: with texts, or with single words and no blank lines."""
-    grid = beginning.once(grid_of)
+    grid = _rows_and_columns(beginning)
     if grid is None or not (grid.tabs and grid.is_regular):
         return NOTHING
     if grid.has_texts or grid.has_names:
