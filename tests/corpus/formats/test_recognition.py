@@ -425,6 +425,9 @@ RAW_TEXTS = {
     "figures, one apart": rows("Assets 45 billion", "Loans 36 billion", "Deposits 29 billion", "",
                                "Shr 31 cts"),
     "Korean": rows("서울 부산", "대구 인천", "", "광주 대전", "울산 부산"),
+    "requests with a word in capitals": rows("Should I", "Can I", "", "Must I", "May I"),
+    "Hindi": rows("नमस्ते।", "धन्यवाद।", "", "हाँ।", "नहीं।"),
+    "Japanese": rows("コーヒーを買う", "水を飲みたい", "", "お茶をください", "ありがとう"),
     "short requests": rows("lights on", "lights off", "", "fan on", "fan off", "", times=20),
 }  # fmt: skip
 
@@ -464,6 +467,9 @@ COLUMNS = {
     "spans, one sentence": rows("Oslo B-LOC", "is O"),
     "chunks, one sentence": rows("EU NNP B-NP", "says VB B-VP", "the DT B-NP", "plan NN I-NP"),
     "parts of speech": POS.replace("\t", " "),
+    "labels of any letters": rows("das det", "Auto noun", "ist verb", "neu adj", "", "das det",
+                                  "Haus noun", "ist verb", "alt adj", ""),
+    "words that are long": rows("서울에서부터", "e-mail", "", "ประเทศ", "3.5", "..."),
     "predictions": rows("Oslo B-LOC 0.9876", "is O 0.9999", ""),
     "CoNLL-U with blanks": rows(
         "1 Ada _ X _ _ 2 _ _ _", "2 runs _ Y _ _ 0 _ _ _", "3 home _ X _ _ 2 _ _ _", "", times=2
