@@ -69,23 +69,22 @@ def named_separator(lines: Sequence[str]) -> str:
 def _separator(source: Source, reading: ReaderOptions) -> str:
     """What stands between the cells of a file: semicolons where the first row has no comma."""
     lines = source.beginning(waiting=False)
-    row = _first_row(lines)
-    if ";" not in row or "," in row or not _has_cells(lines, reading):
+    by_commas, by_semicolons = (next(iter(_first_rows(lines, each)), []) for each in ",;")
+    if len(by_commas) > 1 or len(by_semicolons) < 2 or not _are_cells(by_semicolons, reading):
         return ","
     note = "its cells are separated by semicolons, as its first row has these and no commas"
     reading.note(f"{source.name}: {note}")
     return ";"
 
 
-def _has_cells(lines: Sequence[str], reading: ReaderOptions) -> bool:
-    """Whether semicolons would stand between cells: those of new texts may be a part of them."""
+def _are_cells(row: Sequence[str], reading: ReaderOptions) -> bool:
+    """Whether semicolons stand between the cells of a first row: those of new texts may be text."""
     text, label = reading.data.text_column, reading.data.label_column
     # Of rows with labels, and where a column is named, there is more than one.
     if reading.with_tags or text is not None:
         return True
     known = {*TEXT_NAMES, plain_name(label)} if isinstance(label, str) else {*TEXT_NAMES}
-    header = next(iter(_first_rows(lines, ";")), ())
-    return bool(known & {*map(plain_name, header)})
+    return bool(known & {*map(plain_name, row)})
 
 
 def _reason(error: csv.Error, separator: str) -> str:
@@ -152,19 +151,6 @@ def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
             if any(cell.strip() for cell in row):
                 rows.append(row)
     return rows
-
-
-def _first_row(lines: Sequence[str]) -> str:
-    """What stands outside quotes in the first row that is not blank; empty where there is none."""
-    with suppress(csv.Error):
-        reader = csv.reader((f"{line}\n" for line in lines[:_LOOKED_AT]), delimiter=";")
-        begin = 0
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                # Between the second quote and the third one and so on; "" in a quoted cell too.
-                return "".join("\n".join(lines[begin : reader.line_num]).split('"')[::2])
-            begin = reader.line_num
-    return ""
 
 
 def look_at_csv(beginning: Beginning) -> Sureness:
