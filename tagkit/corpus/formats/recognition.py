@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tagkit.corpus.formats.folders.brat import PAIR
 from tagkit.corpus.formats.folders.parallel import WORDS
 from tagkit.corpus.formats.json.jsonl_keys import kind_of_lines
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.corpus.source.look import NAME, Beginning
 from tagkit.corpus.source.options import Item, ReaderOptions
-from tagkit.corpus.source.source import STDIN, Source
+from tagkit.corpus.source.source import STDIN, Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import holds_model
 from tagkit.wording import Message, Setting, reason
@@ -41,6 +42,7 @@ class Found:
         return self.format.name
 
 
+_SEVERAL = (WORDS, *PAIR)  # how a file that is one of several is named
 _LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
 _ENOUGH = 20  # lines of a file of labels that cannot be read further
 
@@ -111,15 +113,16 @@ def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Found
         except OSError as error:
             raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
     # The content of one file of several shows nothing, so these are asked before it is read.
-    several = [format for format in FORMATS.values() if format.many_files]
-    if source.path != STDIN and (found := _surest(several, Beginning(path), source.name)):
-        return found
+    if is_folder or (source.path != STDIN and unpacked_name(path.name.lower()).endswith(_SEVERAL)):
+        several = [format for format in FORMATS.values() if format.many_files]
+        if (found := _surest(several, Beginning(path), source.name)) is not None:
+            return found
     if is_folder:
         if holds_model(path):
             raise DataError(f"{path}: expected a corpus, found the folder of a model")
         raise DataError(
             f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder for each "
-            "class or a file for each of several, and no folder in it, found none of these"
+            "class or a file for each of several, found none of these"
         )
     # With few lines a wrong format would be named in place of the error that follows them.
     lines = source.beginning(waiting=not raw, enough=1 if raw else _ENOUGH)

@@ -24,7 +24,7 @@ from tagkit.corpus.formats.json.jsonl_writers import (
 )
 from tagkit.corpus.formats.lines.fasttext import look_at_fasttext, read_fasttext, write_fasttext
 from tagkit.corpus.formats.lines.html import write_html
-from tagkit.corpus.formats.lines.raw_text import look_at_text, read_text_lines, write_text_lines
+from tagkit.corpus.formats.lines.raw_text import read_text_lines, write_text_lines
 from tagkit.corpus.formats.lines.slash import look_at_slash, read_slash, write_slash
 from tagkit.corpus.formats.lines.trec import is_trec_class, look_at_trec, read_trec, write_trec
 from tagkit.corpus.formats.lines.trees import (
@@ -40,7 +40,7 @@ from tagkit.corpus.formats.tables.delimited import (
     write_csv,
     write_tsv,
 )
-from tagkit.corpus.source.look import Look
+from tagkit.corpus.source.look import Look, look_at_text
 from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
 from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source, unpacked_name

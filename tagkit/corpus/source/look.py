@@ -101,3 +101,10 @@ def each_line(matches: Callable[[str], object], why: str, *, in_prose: bool = Fa
         return Sureness(SHAPE if in_prose else FORM, why, in_prose)
 
     return look
+
+
+def look_at_text(beginning: Beginning) -> Sureness:
+    """Any line is raw text."""
+    if any(line.strip() for line in beginning.lines):
+        return Sureness(TEXT, "nothing in its lines looks like labels")
+    return Sureness(TEXT, "its lines are blank" if beginning.lines else "it is empty")

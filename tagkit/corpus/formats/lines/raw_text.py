@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from tagkit.corpus.source.look import TEXT, Beginning, Sureness
 from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.pieces import OutputPiece, Writing, one_file, require_line
 from tagkit.corpus.source.source import Source
@@ -14,13 +13,6 @@ def read_text_lines(source: Source, reading: ReaderOptions) -> Iterator[Document
     for number, line in source.numbered():
         if line.strip():
             yield Document(line, source=source.name, line=number)
-
-
-def look_at_text(beginning: Beginning) -> Sureness:
-    """Any line is raw text."""
-    if any(line.strip() for line in beginning.lines):
-        return Sureness(TEXT, "nothing in its lines looks like labels")
-    return Sureness(TEXT, "its lines are blank" if beginning.lines else "it is empty")
 
 
 def write_text_lines(items: Iterable[Item], writing: Writing) -> Iterator[OutputPiece]:

@@ -4,6 +4,7 @@ The tag begins after the last slash (NLTK's str2tuple does the same). A slash in
 written `\/`, as the Penn Treebank does; a plain one is read too.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from tagkit.corpus.source.look import each_line
@@ -56,14 +57,7 @@ def _line(item: Sentence, writing: Writing) -> str:
     return " ".join(f"{word.replace('/', chr(92) + '/')}/{tag}" for word, tag in pairs)
 
 
-def _is_tagged(line: str) -> bool:
-    """Whether every word of a line has a tag after a slash."""
-    # Every one: prose with "and/or" or "km/h" in it has other words as well.
-    cells = [cell for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
-    # The end of an HTML element is no tag: a page on one line has no blanks.
-    return all(
-        word and tag and tag[-1] != ">" for word, _, tag in (c.rpartition("/") for c in cells)
-    )
-
-
-look_at_slash = each_line(_is_tagged, "every word has a tag after a slash", in_prose=True)
+# Every word of a line: prose with "and/or" or "km/h" in it has other words as well. The end of an
+# HTML element is no tag: a page on one line has no blanks.
+_TAGGED = re.compile(r"(?:[ \t]*[^ ]+/[^ /\r]*[^ />\r](?: |\Z|\r\Z))+[ \t]*\Z")
+look_at_slash = each_line(_TAGGED.match, "every word has a tag after a slash", in_prose=True)

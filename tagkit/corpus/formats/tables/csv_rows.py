@@ -159,8 +159,9 @@ def look_at_csv(beginning: Beginning) -> Sureness:
     if named_separator(lines):
         line = quoted(lines[0].rstrip("\r"))
         return Sureness(CERTAIN, f"its first line says what separates its cells: {line}")
-    if len(lines) > 1 and "\t" not in lines[0]:
-        cells = lines[0].removesuffix("\r").split("," if "," in lines[0] else ";")
+    first = lines[0].removesuffix("\r") if len(lines) > 1 else ""
+    if "\t" not in first and ("," in first or ";" in first):
+        cells = first.split("," if "," in first else ";")
         if names_both([cell.strip(' "') for cell in cells]):
             return Sureness(FORM, "a header with the names of a text and a label")
     if "csv" in beginning.named:
