@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.corpus.formats.folders.brat import PAIR
+from tagkit.corpus.formats.folders.folder import nested_folder
 from tagkit.corpus.formats.folders.parallel import WORDS
 from tagkit.corpus.formats.json.jsonl_keys import kind_of_lines
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
@@ -120,6 +121,8 @@ def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Found
     if is_folder:
         if holds_model(path):
             raise DataError(f"{path}: expected a corpus, found the folder of a model")
+        if (nested := nested_folder(path)) is not None:
+            raise DataError(f"{nested}: expected a file with a text of a class, found a folder")
         raise DataError(
             f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder for each "
             "class or a file for each of several, found none of these"

@@ -543,6 +543,14 @@ def test_a_line_in_ten_that_is_broken_does_not_hide_the_format(
     assert found_as(tmp_path / "a.txt", raw=True) == expected
 
 
+def test_a_folder_in_the_folder_of_a_class_is_named(tmp_path: Path) -> None:
+    for place in ("neg/1.txt", "pos/1.txt", "neg/deep/1.txt"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        written(tmp_path, place, "a text")
+    with pytest.raises(DataError, match=r"neg/deep: expected a file"):
+        found_as(tmp_path)
+
+
 @pytest.mark.parametrize(
     "line", ['{"mots": ["EU", "x"], "etiquettes": ["B-ORG", "O"]}', "@ EU B-ORG"]
 )

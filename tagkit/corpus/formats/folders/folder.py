@@ -187,6 +187,14 @@ def _has_classes(path: Path) -> bool:
     return not _PARTS & {*_classes(files)} and _ending(files) in _TEXT_ENDINGS
 
 
+def nested_folder(path: Path) -> Path | None:
+    """A folder in a folder of texts, where all folders hold texts; None where there is none."""
+    folders, _ = _inside(path)
+    found = [_inside(folder) for folder in folders]
+    inner = (inner for folders, _ in found for inner in folders)
+    return next(inner, None) if all(files for _, files in found) else None
+
+
 def _suffix(file: Path) -> str:
     return Path(unpacked_name(file.name)).suffix.lower()
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.json.json_records import parsed, record_texts
 from tagkit.corpus.formats.json.jsonl_keys import (
     CHOSEN,
     CLASSES,
@@ -21,7 +20,9 @@ from tagkit.corpus.formats.json.jsonl_keys import (
     Place,
     any_of,
     classes_of,
+    parsed,
     place_of,
+    record_texts,
     value_of_token,
 )
 from tagkit.corpus.source.options import Item, ReaderOptions
