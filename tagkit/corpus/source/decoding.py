@@ -6,6 +6,7 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 
 import codecs
 import gzip
+import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -193,19 +194,19 @@ class _Decoder:
         failure: FileError | None = None
         state = self._decoder.getstate()
         try:
-            text = self._decoder.decode(piece, not piece)
+            text = self._decode(piece, not piece)
         except UnicodeDecodeError as error:
             # error.object begins with bytes that the piece before it left undecided.
             good = len(piece) - len(error.object) + error.start
             self._decoder.setstate(state)
             try:
-                text = self._decoder.decode(piece[: max(0, good)])
+                text = self._decode(piece[: max(0, good)], False)
             except UnicodeError:  # the bytes before cannot be told from it
                 text = ""
             byte, at = error.object[error.start], self._offset + good
             problem = f"byte 0x{byte:02x} at {at:,} is not {self._encoding} ({error.reason})"
             failure = self._failure(line + text.count("\n"), problem)
-        except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
+        except (UnicodeError, Warning):  # of the text as a whole, as where UTF-16 lacks its mark
             problem = f"is not {self._encoding}, or lacks its byte order mark"
             raise self._failure(line, problem) from None
         self._offset += len(piece)
@@ -215,6 +216,14 @@ class _Decoder:
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
             failure = self._failure(line + text.count("\n"), problem)
         return text, failure
+
+    def _decode(self, piece: bytes, final: bool) -> str:
+        if self._is_utf_8:
+            return self._decoder.decode(piece, final)
+        # Of an escape that is none, such as \s, unicode_escape warns: a later Python will raise.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return self._decoder.decode(piece, final)
 
     def _refuse_utf_16(self, piece: bytes) -> None:
         """Refuse UTF-16 and UTF-32, by the mark or the bytes that they begin with.

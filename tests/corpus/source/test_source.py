@@ -252,6 +252,11 @@ def test_a_character_cut_by_the_end_of_the_file_is_no_character() -> None:
         lines_of(b"a\n\xc3")
 
 
+def test_an_escape_that_is_none_is_refused_without_a_warning() -> None:
+    with pytest.raises(FormatError, match=r"^file:1: is not unicode_escape"):
+        list(read_lines(io.BytesIO(b"a\nb\\s\n"), "file", "unicode_escape"))
+
+
 def test_a_missing_file_a_folder_and_a_failing_disk_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught, open_bytes(str(tmp_path / "no.conll")):
         pass
