@@ -1,6 +1,7 @@
 """A format that is added as one row of the table serves every command."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from kinds import TAGS, WORDS
 from tagkit.config import DataConfig
 from tagkit.corpus.convert.convert import convert_corpus
 from tagkit.corpus.formats.recognition import recognise
-from tagkit.corpus.formats.table import FORMATS, Format, Look, target_format
+from tagkit.corpus.formats.table import FORMATS, Format, target_format
 from tagkit.corpus.lint.check import check_files
+from tagkit.corpus.source.look import each_line
 from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.pieces import OutputPiece, Writing, one_file
 from tagkit.corpus.source.source import Source
@@ -37,13 +39,9 @@ def write_toy(items: Iterable[Sentence], _: Writing) -> Iterator[OutputPiece]:
         yield from one_file([f"<{'|'.join(f'{word}={tag}' for word, tag in pairs)}>"])
 
 
-def looks_like_toy(lines: Sequence[str]) -> bool:
-    return all(line.startswith("<") and line.endswith(">") for line in lines)
-
-
 TOY = Format(
-    "toy", "words and tags between angles", "tags", read_toy, write_toy, (".toy",),
-    Look(looks_like_toy, "every line is between angles"),
+    "toy", "words and tags between angles", "tags", read_toy, write_toy,
+    each_line(re.compile("<.*>$").match, "every line is between angles"), (".toy",),
 )  # fmt: skip
 
 

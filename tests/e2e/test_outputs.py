@@ -481,10 +481,9 @@ def test_a_closed_standard_input_is_one_line() -> None:
 def test_half_of_a_surrogate_pair_is_refused_with_its_line(encoding: str, content: bytes) -> None:
     Path("odd.conll").write_bytes(content)
     ended = tagkit("convert", "odd.conll", "-", "--to", "slash", "--encoding", encoding)
-    assert ended.stderr == (
-        "error: odd.conll:2: expected characters, found half of a surrogate pair, U+D800. Look at "
-        f"--encoding {encoding}\n"
-    )
+    problem = "error: odd.conll:2: expected characters, found half of a surrogate pair, U+D800"
+    assert ended.stderr.startswith(problem)
+    assert "--encoding" in ended.stderr
     ended = tagkit("check", "odd.conll", "--encoding", encoding)
     assert ended.returncode == 1
     assert "odd.conll:2: expected characters, found half of a surrogate pair" in ended.stdout

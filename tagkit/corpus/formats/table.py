@@ -1,45 +1,46 @@
 """The table of formats: one row each, with how it is read, written and recognised.
 
-A new format is one file in this folder and one row here (and its name in `config.Format`). The rows
-are ordered: a line of one format may also look like one of a later format.
+A new format is one file in this folder and one row here (and its name in `config.Format`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from tagkit.corpus.formats.columns.conllu import write_conllu
+from tagkit.corpus.formats.columns.grid import look_at_columns, look_at_conllu, look_at_tsv
 from tagkit.corpus.formats.columns.sentences import read_columns
 from tagkit.corpus.formats.columns.writer import write_columns
-from tagkit.corpus.formats.folders.brat import ANNOTATION, read_brat, write_brat
-from tagkit.corpus.formats.folders.folder import read_folder, write_folder
-from tagkit.corpus.formats.folders.parallel import read_parallel, write_parallel
+from tagkit.corpus.formats.folders.brat import ANNOTATION, look_at_brat, read_brat, write_brat
+from tagkit.corpus.formats.folders.folder import look_at_folder, read_folder, write_folder
+from tagkit.corpus.formats.folders.parallel import look_at_parallel, read_parallel, write_parallel
 from tagkit.corpus.formats.json.jsonl import read_jsonl
+from tagkit.corpus.formats.json.jsonl_keys import look_at_jsonl
 from tagkit.corpus.formats.json.jsonl_writers import (
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
 )
-from tagkit.corpus.formats.lines.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
+from tagkit.corpus.formats.lines.fasttext import look_at_fasttext, read_fasttext, write_fasttext
 from tagkit.corpus.formats.lines.html import write_html
 from tagkit.corpus.formats.lines.raw_text import read_text_lines, write_text_lines
-from tagkit.corpus.formats.lines.slash import looks_like_slash, read_slash, write_slash
-from tagkit.corpus.formats.lines.trec import is_trec_class, looks_like_trec, read_trec, write_trec
+from tagkit.corpus.formats.lines.slash import look_at_slash, read_slash, write_slash
+from tagkit.corpus.formats.lines.trec import is_trec_class, look_at_trec, read_trec, write_trec
 from tagkit.corpus.formats.lines.trees import (
     is_tree_class,
-    looks_like_trees,
+    look_at_trees,
     read_trees,
     write_trees,
 )
+from tagkit.corpus.formats.tables.csv_rows import look_at_csv
 from tagkit.corpus.formats.tables.delimited import (
-    looks_like_csv,
-    looks_like_tsv,
     read_csv,
     read_tsv,
     write_csv,
     write_tsv,
 )
+from tagkit.corpus.source.look import Look, look_at_text
 from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
 from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source, unpacked_name
@@ -50,24 +51,6 @@ Holds = Literal["tags", "spans", "classes", "text", "all"]
 
 
 # Rows hold functions, and no class inherits from another: what a format can do is read in its row.
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a format is recognised by its lines.
-
-    Attributes:
-        matches: whether these first lines of a file are in it.
-        why: what was found, in a few words, for people.
-        like_prose: whether lines of raw text may look like it too.
-        by_line: whether each line shows it by itself, so that one that is broken can be told from
-            the others.
-    """
-
-    matches: Callable[[Sequence[str]], bool]
-    why: str
-    like_prose: bool = False
-    by_line: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A way to lay out a corpus.
@@ -80,7 +63,7 @@ class Format:
         read: a source's records; called through `records` alone. None where it is only written.
         write: records, all of them sentences or all of them documents, as pieces of files.
         endings: of the names of its files, the first one preferred where one is written.
-        look: how it is recognised; None where `recognition` has a rule of its own for it.
+        look: how sure it is of the beginning of a source.
         many_files: whether it fills a folder, or a pair of files.
         is_grid: whether each line is a token with its columns, so that every line can be kept.
         has_classes: whether a sentence or text of it may have a class as a whole.
@@ -102,8 +85,8 @@ class Format:
     holds: Holds
     read: Callable[[Source, ReaderOptions], ReadRecords | Iterator[Item]] | None
     write: Callable[[Iterable[Any], Writing], Iterator[OutputPiece]]
+    look: Look
     endings: tuple[str, ...] = ()
-    look: Look | None = None
     many_files: bool = False
     is_grid: bool = False
     has_classes: bool = False
@@ -134,53 +117,46 @@ _JSONL = (".jsonl", ".ndjson", ".json")
 _ALL = (
     # The endings are those of public corpora: .conll (OntoNotes), .iob and .bio (many of the rest).
     Format("columns", "a token a line, its tag in a column", "tags", read_columns, write_columns,
-           (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), is_grid=True),
+           look_at_columns, (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), is_grid=True),
     Format("conllu", "CoNLL-U, ten columns with names", "tags", read_columns, write_conllu,
-           (".conllu",), is_grid=True, keeps_values="id"),
+           look_at_conllu, (".conllu",), is_grid=True, keeps_values="id"),
     Format("jsonl-tokens", "JSON Lines of tokens and tags", "tags", read_jsonl,
-           write_jsonl_tokens, _JSONL, has_classes=True, keeps_values="all", family="jsonl"),
+           write_jsonl_tokens, look_at_jsonl("jsonl-tokens"), _JSONL, has_classes=True,
+           keeps_values="all", family="jsonl"),
     Format("jsonl-spans", "JSON Lines of texts and spans of characters", "spans", read_jsonl,
-           write_jsonl_spans, _JSONL, has_classes=True, keeps_tokens=True, keeps_values="all",
-           family="jsonl"),
+           write_jsonl_spans, look_at_jsonl("jsonl-spans"), _JSONL, has_classes=True,
+           keeps_tokens=True, keeps_values="all", family="jsonl"),
     Format("jsonl-texts", "JSON Lines of texts and classes", "classes", read_jsonl,
-           write_jsonl_texts, _JSONL, has_classes=True, keeps_values="all", may_lack_classes=True,
-           family="jsonl"),
-    Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, (ANNOTATION,),
-           many_files=True, keeps_values="file names", is_ordered=False),
+           write_jsonl_texts, look_at_jsonl("jsonl-texts"), _JSONL, has_classes=True,
+           keeps_values="all", may_lack_classes=True, family="jsonl"),
+    Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, look_at_brat,
+           (ANNOTATION,), many_files=True, keeps_values="file names", is_ordered=False),
     Format("parallel", "seq.in, seq.out and label, as ATIS has them", "tags", read_parallel,
-           write_parallel, many_files=True, has_classes=True),
-    # From here on by how little other text looks like it: every line of a .trees file begins with
-    # "(3", while two columns between tabs may be anything, and so come last.
+           write_parallel, look_at_parallel, many_files=True, has_classes=True),
     Format("trees", "labelled trees of the Stanford Sentiment Treebank", "classes", read_trees,
-           write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets",
-                by_line=True),
-           has_classes=True, holds_class=is_tree_class, options=("tree_labels", "tree_phrases")),
+           write_trees, look_at_trees, (".trees",), has_classes=True, holds_class=is_tree_class,
+           options=("tree_labels", "tree_phrases")),
     Format("fasttext", "__label__x and a text a line", "classes", read_fasttext, write_fasttext,
-           (".ft", ".fasttext"), Look(looks_like_fasttext, "every line begins with __label__",
-                by_line=True),
-           has_classes=True),
+           look_at_fasttext, (".ft", ".fasttext"), has_classes=True),
     Format("trec", "COARSE:fine and a question a line", "classes", read_trec, write_trec,
-           (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True,
-                by_line=True),
-           has_classes=True, holds_class=is_trec_class, options=("label_level",)),
-    Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, (),
-           Look(looks_like_slash, "every word has a tag after a slash", like_prose=True,
-                by_line=True)),
-    Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",),
-           Look(looks_like_csv, "a header with the names of a text and a label"),
-           has_classes=True, has_named_columns=True, keeps_values="all"),
-    Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, (".tsv",),
-           Look(looks_like_tsv, "columns separated by tabs, one of them texts of several words",
-                like_prose=True), has_classes=True, has_named_columns=True, keeps_values="all"),
+           look_at_trec, (".trec",), has_classes=True, holds_class=is_trec_class,
+           options=("label_level",)),
+    Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, look_at_slash),
+    Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, look_at_csv,
+           (".csv",), has_classes=True, has_named_columns=True, keeps_values="all"),
+    Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, look_at_tsv,
+           (".tsv",), has_classes=True, has_named_columns=True, keeps_values="all"),
     Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
-           many_files=True, has_classes=True, keeps_values="file names", is_ordered=False),
+           look_at_folder, many_files=True, has_classes=True, keeps_values="file names",
+           is_ordered=False),
     # Without an ending: .txt is the name of corpora in every format, and says nothing.
-    Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines),
+    Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines,
+           look_at_text),
 )  # fmt: skip
 FORMATS = {format.name: format for format in _ALL}
 # For people: what is only written is no format of a corpus, and is never recognised.
 _PAGE = Format("html", "a page that draws labels in the texts", "all", None, write_html,
-               (".html", ".htm"), has_classes=True)  # fmt: skip
+               lambda _: None, (".html", ".htm"), has_classes=True)  # fmt: skip
 
 
 def targets() -> dict[str, Format]:

@@ -8,39 +8,22 @@ import codecs
 import gzip
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
 from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
-from tagkit.wording import LONE_SURROGATE, Message, Setting, quoted, reason
+from tagkit.wording import LONE_SURROGATE, Message, Setting, reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
-_ENCODING = Setting("data.encoding")
-# How files of other kinds begin, which no encoding makes a corpus.
-_SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive, or a document of Word or Excel"),
-    (b"\xd0\xcf\x11\xe0", "a document of Word or Excel of old"),
-    (b"%PDF", "a PDF document"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
-    (b"\xff\xff\xff\xff", "an Arrow stream"),
-    (b"BZh", "compressed with bzip2"),
-    (b"x\x9c", "compressed with zlib, as .spacy of spaCy is"),
-    (b"\xfd7zXZ", "compressed with xz"),
-    (b"\x80\x04\x95", "a pickle of Python"),
-    (b"\x80\x05\x95", "a pickle of Python"),
-)
 # Of Western Europe that of Windows: its curly quotes and euro sign would be control characters in
 # latin-1, which knows all bytes. A wrong one of these is often read without an error.
 _EXAMPLES = (
     ": cp1252 in Western Europe, cp1251 for Cyrillic, gb18030 for Chinese, shift_jis for Japanese"
 )
-_LATIN_1 = ", latin-1 for one"
-_NAME_IT = "Name the file's encoding with"
 # Byte order marks that are not UTF-8, as programs on Windows write them. The first begins with the
 # second.
 _MARKS = (
@@ -48,30 +31,10 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_BEGINNINGS = tuple(mark for mark, _ in _MARKS)
-_CONTROLS = bytes(range(0x20))  # tab and line ends as well
-# Blanks, and marks of the writing direction and of joins, which count as not printable.
-_INVISIBLE = dict.fromkeys(map(ord, "\t\n\r\xa0\xad\u200b\u200c\u200d\u200e\u200f\u2028\u3000"))
-_ENOUGH = 20  # bytes: in fewer of them zeros are at the places of UTF-16's by chance
+# Bytes that show UTF-16: a few control characters may be in any text.
+_ENOUGH, _LOOKED_AT = 20, 1000
+_CONTROLS = bytes({*range(0x20)} - {*b"\t\n\r"})
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
-# Python warns of an unknown escape such as \s, and says that a later version will raise.
-_WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
-
-
-def _strict(decoder: codecs.IncrementalDecoder, name: str) -> Callable[[bytes, bool], str]:
-    """What a decoder does, or refuses to where Python alone warns."""
-    if codecs.lookup(name).name not in _WARNING:
-        return decoder.decode
-
-    def decode(piece: bytes, final: bool) -> str:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                return decoder.decode(piece, final)
-        except Warning as error:  # an escape that is none, such as \s
-            raise UnicodeError(str(error)) from None
-
-    return decode
 
 
 class ByteFacts:
@@ -213,8 +176,7 @@ class _Decoder:
         name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
         # Incremental, as a read may end inside a character.
         self._decoder = codecs.getincrementaldecoder(name)()
-        self._decode = _strict(self._decoder, name)
-        self._may_be_half = not name.startswith("utf-8")  # UTF-7, unicode_escape let halves through
+        self._is_utf_8 = name == "utf-8-sig"
         self._offset = 0  # of the next piece in the file
 
     def feed(self, piece: bytes, line: int) -> tuple[str, FileError | None]:
@@ -227,10 +189,8 @@ class _Decoder:
         Raises:
             FileError: the text as a whole is of another encoding.
         """
-        if not self._offset and not self._may_be_half and (wide := _without_mark(piece)):
-            named = Setting("data.encoding", wide)
-            problem = f"holds zero bytes where {wide.upper()} has them. Name it with "
-            raise FileError(self._source, 1, Message(problem, named))
+        if self._is_utf_8 and not self._offset:
+            self._refuse_utf_16(piece)
         failure: FileError | None = None
         state = self._decoder.getstate()
         try:
@@ -239,101 +199,55 @@ class _Decoder:
             # error.object begins with bytes that the piece before it left undecided.
             good = len(piece) - len(error.object) + error.start
             self._decoder.setstate(state)
-            text = _decoded_before(self._decode, piece[: max(0, good)])
-            at = self._offset + good
-            failure = _bad_byte(self._source, line + text.count("\n"), at, self._encoding, error)
-        except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
-            raise FileError(self._source, line, _not_in(self._encoding)) from None
+            try:
+                text = self._decode(piece[: max(0, good)], False)
+            except UnicodeError:  # the bytes before cannot be told from it
+                text = ""
+            byte, at = error.object[error.start], self._offset + good
+            problem = f"byte 0x{byte:02x} at {at:,} is not {self._encoding} ({error.reason})"
+            failure = self._failure(line + text.count("\n"), problem)
+        except (UnicodeError, Warning):  # of the text as a whole, as where UTF-16 lacks its mark
+            problem = f"is not {self._encoding}, or lacks its byte order mark"
+            raise self._failure(line, problem) from None
         self._offset += len(piece)
-        if odd := self._may_be_half and LONE_SURROGATE.search(text):
-            text, failure = text[: odd.start()], self._half(odd[0], line, text[: odd.start()])
+        # UTF-7 and others let halves of a surrogate pair through, which are no characters.
+        if not self._is_utf_8 and (odd := LONE_SURROGATE.search(text)):
+            text = text[: odd.start()]
+            problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
+            failure = self._failure(line + text.count("\n"), problem)
         return text, failure
 
-    def _half(self, half: str, line: int, before: str) -> FileError:
-        """That half of a surrogate pair, which is no character, comes after a text."""
-        problem = f"expected characters, found half of a surrogate pair, U+{ord(half):04X}"
-        wrong = Setting("data.encoding", quoted(self._encoding)[1:-1])
-        at_line = line + before.count("\n")
-        return FileError(self._source, at_line, Message(f"{problem}. Look at ", wrong))
+    def _decode(self, piece: bytes, final: bool) -> str:
+        if self._is_utf_8:
+            return self._decoder.decode(piece, final)
+        # Of an escape that is none, such as \s, unicode_escape warns: a later Python will raise.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return self._decoder.decode(piece, final)
 
+    def _refuse_utf_16(self, piece: bytes) -> None:
+        """Refuse UTF-16 and UTF-32, by the mark or the bytes that they begin with.
 
-def _bad_byte(
-    source: str, number: int, at: int, encoding: str, error: UnicodeDecodeError
-) -> FileError:
-    """That a byte is not of an encoding.
+        Raises:
+            FileError: it is one of them.
+        """
+        for mark, marked in _MARKS:
+            if piece.startswith(mark):
+                problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
+                named = Setting("data.encoding", marked)
+                raise FileError(self._source, 1, Message(problem, named))
+        # Beside each letter of most scripts stands a byte that is a control character in UTF-8.
+        begins = piece[:_LOOKED_AT]
+        controls = len(begins) - len(begins.translate(None, _CONTROLS))
+        if len(begins) >= _ENOUGH and 4 * controls > len(begins):
+            problem = "holds control characters rather than text, as UTF-16 does. Name its encoding"
+            named = Setting("data.encoding", "utf-16-le")
+            raise FileError(self._source, 1, Message(f"{problem} with ", named, " or utf-16-be"))
 
-    Args:
-        source: name of the file.
-        number: of its line.
-        at: number of the byte in the file.
-        encoding: of the text.
-        error: of the decoder.
-    """
-    begins = error.object[:4] if at == 0 else b""
-    for mark, marked in _MARKS:
-        if begins.startswith(mark):
-            problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
-            return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
-    beginning = error.object if error.start == at else b""  # of the file
-    for signature, kind in _SIGNATURES:
-        if beginning.startswith(signature):
-            problem = f"is {kind}, and no text: save its content as text, CSV or JSON Lines"
-            return FileError(source, number, problem)
-    byte = error.object[error.start : error.start + 1].hex()
-    problem = f"byte 0x{byte} at {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
-    examples = _LATIN_1 if codecs.lookup(encoding).name == "cp1252" else _EXAMPLES
-    return FileError(source, number, Message(problem, _ENCODING, examples))
-
-
-def _decoded_before(decode: Callable[[bytes, bool], str], piece: bytes) -> str:
-    """The text of a piece's bytes before a bad one; empty where they cannot be told from it."""
-    try:
-        return decode(piece, False)
-    except UnicodeError:
-        return ""
-
-
-def _without_mark(piece: bytes) -> str | None:
-    """Which UTF-16 the first bytes of a file look like; much of it is valid UTF-8 as well."""
-    first, second = piece[:64:2], piece[1:64:2]
-    for zeros, others, encoding in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):
-        if len(piece) > 7 and all(others) and not any(zeros):  # ASCII, and Latin-1
-            return encoding
-    if len(piece) < _ENOUGH or b"\0" not in piece or piece.startswith(_BEGINNINGS):
-        return None
-    # Beside each character of most scripts stands a byte that is a control character in UTF-8, of
-    # which text has few. Of other scripts, such as Han, there are bytes that are no UTF-8.
-    controls = len(piece) - len(piece.translate(None, _CONTROLS))
-    if 2 * controls < len(piece) - 1 and _decoded(piece, "utf-8") is not None:
-        return None
-    blanks = sum(map(piece.count, (b" ", b"\n", b"\r")))
-    found: dict[str, int] = {}
-    for encoding in ("utf-16-le", "utf-16-be"):
-        text = _decoded(piece, encoding)
-        # In the wrong byte order, and in other files with zero bytes, a blank is no character.
-        ends = sum(map(text.count, " \n\r")) if text else 0
-        if text and text.translate(_INVISIBLE).isprintable() and 2 * ends >= blanks:
-            found[encoding] = sum(map(str.isascii, text))
-    best = max(found, key=found.__getitem__, default=None)
-    return best if best and found[best] else None
-
-
-def _decoded(piece: bytes, encoding: str) -> str | None:
-    """The text of bytes, which may end inside a character; None where they are of another one."""
-    try:
-        return codecs.getincrementaldecoder(encoding)().decode(piece)
-    except UnicodeDecodeError:
-        return None
-
-
-def _not_in(encoding: str) -> str:
-    """Why a text as a whole is not in an encoding."""
-    kind = codecs.lookup(encoding).name
-    if kind in ("utf-16", "utf-32"):
-        problem = f"expected a byte order mark, with which {encoding} begins, found none"
-        others = f": {kind}-le and {kind}-be have no mark"
-        return Message(f"{problem}. {_NAME_IT} ", _ENCODING, others)
-    return Message(f"is not {encoding}. {_NAME_IT} ", _ENCODING)
+    def _failure(self, line: int, problem: str) -> FileError:
+        """That the text is not in its encoding, and how another one is named."""
+        remedy = (". Name the file's encoding with ", Setting("data.encoding"), _EXAMPLES)
+        return FileError(self._source, line, Message(problem, *remedy))
 
 
 def _too_long(source: str, number: int, limit: int) -> FileError:

@@ -341,10 +341,8 @@ def test_tables_with_columns_of_one_s_own_are_compared(
     Path("pred.csv").write_text("\n".join(["label,Nr,text", *predicted]), "utf-8")
     files = ["--gold", "gold.csv", "--pred", "pred.csv"]
     ended = tagkit("eval", *files)
-    assert (ended.code, ended.err.endswith(
-        "error: gold.csv:1: expected a label and a text, found 5 columns and nothing that tells "
-        "which is which. Name them: --label-column Kategorie --text-column Mailtext\n"
-    )) == (1, True)  # fmt: skip
+    assert (ended.code, "error: gold.csv:1: expected a label and" in ended.err) == (1, True)
+    assert all(flag in ended.err for flag in ("--label-column", "--text-column"))
     ended = tagkit("eval", *files, "--label-column", "Kategorie", "--text-column", "Mailtext")
     assert "classes; accuracy 0.6667 of 3 texts" in ended.out
     assert ended.err.endswith("\npred.csv: its columns text and label are read\n")

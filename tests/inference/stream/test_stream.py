@@ -82,7 +82,7 @@ def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]
         ("x.txt", ["One text.", "", "Another text.", ""], False),
         ("x.txt", ["Ada\tN", "runs\tV"], True),
         ("x.txt", ["Ada runs.\tBen sits.", "One text.\tAnother."], False),
-        ("x.txt", ["Ada N", "runs V", "", "Ben N"], True),
+        ("x.txt", ["Ada N", "runs V", "", "Ben N", "sits V"], True),
         ("x.txt", ["Ada", "runs", ""], False),
         ("x.txt", ["Ada", "runs", "", "Ben"], True),
         ("x.txt", ["-DOCSTART-", "", "Ada N", "runs V", ""], True),

@@ -1,16 +1,32 @@
 """Lines as rows of columns: what distinguishes column files, raw text and tables of texts."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
 from tagkit.corpus.formats.columns.prose import are_tagged, are_words
+from tagkit.corpus.formats.tables.text_columns import names_both
 from tagkit.corpus.source.layout import BLANK, is_conllu_id, is_docstart, split_line
+from tagkit.corpus.source.look import (
+    CERTAIN,
+    FAINT,
+    LIKELY,
+    NOTHING,
+    POSSIBLE,
+    SHAPE,
+    Beginning,
+    Sureness,
+)
 from tagkit.text.scheme_detection import count_steps, judge
 from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
 from tagkit.wording import plural
 
+# Lines without a blank one that may well be one sentence. More of them are a table, or a corpus
+# without sentences, and a wrong guess would train on one sentence of a million words.
+_LONGEST_SENTENCE = 100
+_LABELLED = re.compile(r".+-.*\D")  # a tag of a span; I-95 and B-52 are names
 _SPANS = "spans"  # in place of a scheme where some tags are of none
 
 
@@ -27,6 +43,8 @@ class Grid:
         has_blank_lines: whether there are blank lines at all.
         has_inner_blank_lines: whether there are some between other lines.
         has_texts: whether more than half of the lines have a column of several words.
+        has_names: whether the first line names a text and a label, and all others are rows below
+            it.
         scheme: of the tags of spans in one of the columns; empty where there are none.
         tag: index of that column; 0 where there is none.
         is_certain: whether it is no raw text: there are tabs, a -DOCSTART-, a column of tags, or
@@ -41,6 +59,7 @@ class Grid:
     has_blank_lines: bool
     has_inner_blank_lines: bool
     has_texts: bool
+    has_names: bool
     scheme: str
     tag: int
     is_certain: bool
@@ -122,6 +141,7 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
     # Of a text a line, any word may look like a tag: there it has to be the last one.
     first_tag = 1 if tabs or has_groups else width - 1
     scheme, tag = _scheme(split, groups, width, first_tag) if width > 1 else ("", 0)
+    is_table = tabs and count == len(rows) and not (has_groups and len(groups) > 1)
     return Grid(
         width=width,
         tabs=tabs,
@@ -131,21 +151,26 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
         has_blank_lines=not all(filled),
         has_inner_blank_lines=len(groups) > 1,
         has_texts=2 * texts > len(rows),
+        has_names=is_table and names_both(split[0]),
         scheme=scheme,
         tag=tag,
-        is_certain=tabs or is_marked or _are_tokens(rows, width, groups),
+        is_certain=tabs
+        or is_marked
+        or (scheme != "" and has_groups)
+        or _are_tokens(rows, width, groups),
     )
 
 
 def _are_tokens(rows: Sequence[Sequence[str]], width: int, groups: Sequence[int]) -> bool:
     """Whether rows of cells without blanks are words or, with several columns, have tags."""
     rows = [row for row in rows if len(row) == width]
-    if width > 1:
-        # Where a row stands alone, any word of it would be a column by itself, "O" one of tags.
-        # Two sentences, as a group of lines between some that stand alone is found in texts too.
-        sentences = sum(size > 1 for size in groups)
-        return sentences > 0 and are_tagged(rows, in_groups=sentences > 1)
-    return len(groups) > 1 and max(groups) > 1 and are_words([cell for (cell,) in rows])
+    if width == 1:
+        return len(groups) > 1 and max(groups) > 1 and are_words([cell for (cell,) in rows])
+    sentences = sum(size > 1 for size in groups)
+    if sentences and any({*column} == {OUTSIDE} for column in zip(*rows, strict=True)):
+        return True
+    # Two sentences, as a group of lines between some that stand alone is found in texts too.
+    return sentences > 1 and are_tagged(rows)
 
 
 def _scheme(
@@ -167,14 +192,21 @@ def _scheme(
         seen = Counter(chain.from_iterable(tags))
         of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))
         # A bare prefix, such as B or S, may be any label: a grade, a unit, a part of speech.
-        labelled = any("-" in tag[1:-1] and is_span_tag(tag) for tag in seen if tag != OUTSIDE)
+        labelled = any(_LABELLED.match(tag) and is_span_tag(tag) for tag in seen)
         if labelled and 10 * of_spans >= 9 * seen.total():
             judged = judge(count_steps(tags))
             return (judged.scheme if not judged.odd else _SPANS), column
     return "", 0
 
 
-def looks_like_conllu(lines: Sequence[str]) -> bool:
+def look_at_conllu(beginning: Beginning) -> Sureness:
+    """Words of CoNLL-U."""
+    if beginning.once(_are_conllu):
+        return Sureness(CERTAIN, "the 10 columns of CoNLL-U, separated by tabs")
+    return NOTHING
+
+
+def _are_conllu(lines: Sequence[str]) -> bool:
     """Whether most lines are words of CoNLL-U: ten columns, numbered in each sentence from 1."""
     full = starts = ones = fitting = 0
     begins = True
@@ -199,3 +231,43 @@ def looks_like_conllu(lines: Sequence[str]) -> bool:
             ones += cells[0].partition("-")[0].partition(".")[0] in ("0", "1")
             begins = False
     return 2 * fitting > full and 2 * ones > starts
+
+
+def _rows_and_columns(beginning: Beginning) -> Grid | None:
+    # CoNLL-U is a table too, of ten columns.
+    return None if beginning.once(_are_conllu) else beginning.once(grid_of)
+
+
+def look_at_columns(beginning: Beginning) -> Sureness:
+    """Rows of as many columns, in groups with blank lines between them, or with tags of spans."""
+    grid = _rows_and_columns(beginning)
+    if grid is None:
+        return NOTHING
+    # Texts in cells without two lines in a row are rows of a table that mention such a tag.
+    if grid.has_tags and (grid.has_groups or not grid.has_texts):
+        return Sureness(CERTAIN, str(grid), not grid.is_certain)
+    # The ten columns of CoNLL-U, some of them broken, are those of the name.
+    if not grid.is_corpus or grid.has_texts or grid.has_names or "conllu" in beginning.named:
+        return NOTHING
+    # Lines of a word each, or of two, may well be texts.
+    in_prose = not grid.is_certain or (beginning.texts and not grid.tabs)
+    is_one = not grid.has_blank_lines and grid.lines > _LONGEST_SENTENCE and not beginning.raw
+    return Sureness(POSSIBLE if is_one else LIKELY, str(grid), in_prose)
+
+
+def look_at_tsv(beginning: Beginning) -> Sureness | None:
+    """Rows of as many cells between tabs: with texts, or with single words and no blank lines."""
+    grid = _rows_and_columns(beginning)
+    if grid is None or not (grid.tabs and grid.is_regular):
+        return NOTHING
+    if grid.has_texts or grid.has_names:
+        why = "one of them texts of several words"
+        if not grid.has_texts:  # as of a script without blanks
+            why = "a header with the names of a text and a label"
+        # Texts, too, may have tabs in them.
+        return Sureness(SHAPE, f"{grid.shape}, {why}", not beginning.is_table)
+    if not grid.has_inner_blank_lines:
+        return Sureness(POSSIBLE, f"{grid.shape}, single words in all of them, no blank line")
+    if grid.has_groups:
+        return None
+    return Sureness(FAINT, f"{grid.shape}, single words, and a blank line after each")

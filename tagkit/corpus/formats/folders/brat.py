@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tagkit.corpus.source.decoding import ByteFacts
+from tagkit.corpus.source.look import CERTAIN, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_changed_name
 from tagkit.corpus.source.source import Source, unpacked_name
@@ -58,6 +59,15 @@ def annotated_files(path: Path) -> list[Path]:
         return [path]
     # Given one file of a pair, the other one is looked up beside it.
     return [found] if (found := _other_of(path, ANNOTATION)) else []
+
+
+def look_at_brat(beginning: Beginning) -> Sureness | None:
+    """A pair of files, or a folder with one or more."""
+    if not annotated_files(beginning.path):
+        return None
+    is_folder = os.path.isdir(beginning.path)
+    why = "a folder with .ann files" if is_folder else "a pair of files, .txt and .ann"
+    return Sureness(CERTAIN, why)
 
 
 def _files_in(folder: Path) -> list[Path]:

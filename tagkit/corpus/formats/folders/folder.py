@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from tagkit.corpus.source.look import LIKELY, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pieces import (
     OutputPiece,
@@ -22,6 +23,7 @@ from tagkit.corpus.source.pieces import (
 )
 from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError
+from tagkit.storage import holds_model
 from tagkit.text.records import Document
 from tagkit.wording import quoted, reason
 
@@ -163,8 +165,17 @@ def _is_safe(name: str) -> bool:
     return not name.startswith(".") and _is_unicode(name) and len(name.encode()) <= _LONGEST
 
 
-def looks_like_folder(path: Path) -> bool:
-    """Whether it holds folders that hold files alone, or files with names of classes."""
+def look_at_folder(beginning: Beginning) -> Sureness | None:
+    """A folder of folders that hold files alone, or of files with names of classes."""
+    path = beginning.path
+    # A model is no corpus, though the folder that holds its parts has a file for each of them.
+    if not os.path.isdir(path) or holds_model(path) or not _has_classes(path):
+        return None
+    # One of brat, or with seq.in, may hold such files as well.
+    return Sureness(LIKELY, "a folder with a folder or a file for each class")
+
+
+def _has_classes(path: Path) -> bool:
     folders, files = _inside(path)
     if folders:
         found = [_inside(folder) for folder in folders]
@@ -180,9 +191,8 @@ def nested_folder(path: Path) -> Path | None:
     """A folder in a folder of texts, where all folders hold texts; None where there is none."""
     folders, _ = _inside(path)
     found = [_inside(folder) for folder in folders]
-    if not all(files for _, files in found):
-        return None
-    return next((inner for folders, _ in found for inner in folders), None)
+    inner = (inner for folders, _ in found for inner in folders)
+    return next(inner, None) if all(files for _, files in found) else None
 
 
 def _suffix(file: Path) -> str:

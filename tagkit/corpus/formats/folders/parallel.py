@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from tagkit.corpus.source.look import CERTAIN, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold
 from tagkit.corpus.source.source import Source, unpacked_name
@@ -19,6 +20,16 @@ from tagkit.text.records import Sentence
 from tagkit.wording import quoted
 
 WORDS, TAGS, LABELS = "seq.in", "seq.out", "label"
+
+
+def look_at_parallel(beginning: Beginning) -> Sureness | None:
+    """A file named seq.in, or a folder with one."""
+    path = beginning.path
+    if os.path.isdir(path):
+        found = any((path / f"{WORDS}{end}").is_file() for end in ("", PACKED))
+        return Sureness(CERTAIN, f"a folder with {WORDS}") if found else None
+    is_one = unpacked_name(path.name.lower()) == WORDS
+    return Sureness(CERTAIN, f"the name is {WORDS}") if is_one else None
 
 
 def read_parallel(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:

@@ -5,13 +5,11 @@ beginning, the rest at the end.
 """
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from tagkit.corpus.formats.json.jsonl import reads_alike
-from tagkit.corpus.formats.json.jsonl_keys import OWN_KEYS, has_other_classes, kind_of
+from tagkit.corpus.formats.json.jsonl_keys import OWN_KEYS
 from tagkit.corpus.source.options import Item, silent
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
 from tagkit.storage import replace_lone_surrogates
@@ -114,8 +112,6 @@ def with_extra(
     for key, value in extra:
         if value is None and key in OWN_KEYS:  # it says nothing, as when it is not there
             continue
-        if not _is_finite(value):
-            note(f"JSON has no infinity and no NaN: those of {quoted(key)} are written as null")
         if key in others:
             note(f"JSON Lines hold one value of a name: of {quoted(key)} the last one is kept")
         # A column of a table may be named "category": without a "label", it would be the class.
@@ -129,25 +125,12 @@ def with_extra(
     return {**first, **record, **others, **record, **first}
 
 
-def _is_finite(value: Any) -> bool:
-    """Whether JSON has a name for each number in a value."""
-    values = [value]
-    while values:  # level by level: a program's values may be nested deeply
-        if any(isinstance(each, float) and not math.isfinite(each) for each in values):
-            return False
-        inner = (each.values() if isinstance(each, dict) else each
-                 for each in values if isinstance(each, list | dict))  # fmt: skip
-        values = [*chain.from_iterable(inner)]
-    return True
-
-
 def _is_passed_over(key: str, value: Any, record: dict[str, Any]) -> bool:
-    """Whether a record with one more key is read as it is without, and not refused for it."""
+    """Whether a record with one more key is read as it is without."""
     if key in record:
         return False
     plain = json.loads(to_json(record))
-    whole = {**plain, key: value}
-    return reads_alike(plain, whole) and not has_other_classes(whole, kind_of(whole))
+    return reads_alike(plain, {**plain, key: value})
 
 
 def _classes(item: Item, format: str) -> dict[str, Any]:

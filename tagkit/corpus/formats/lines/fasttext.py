@@ -7,8 +7,9 @@ leading labels; `__label__` further on is part of it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from tagkit.corpus.source.look import each_line
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
     OutputPiece,
@@ -71,7 +72,6 @@ def _line(item: Document) -> str:
     return " ".join([*(f"{_PREFIX}{label}" for label in item.labels), item.text])
 
 
-def looks_like_fasttext(lines: Sequence[str]) -> bool:
-    """Whether each of these lines that is not blank begins with a label."""
-    found = [_LABEL.match(line) for line in lines if line.strip()]
-    return bool(found) and all(match and match[1] for match in found)
+look_at_fasttext = each_line(
+    re.compile(f"{_PREFIX}[^ \t]").match, "every line begins with __label__"
+)

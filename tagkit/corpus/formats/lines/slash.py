@@ -4,8 +4,10 @@ The tag begins after the last slash (NLTK's str2tuple does the same). A slash in
 written `\/`, as the Penn Treebank does; a plain one is read too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 
+from tagkit.corpus.source.look import each_line
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_left_out, one_file
 from tagkit.corpus.source.source import Source
@@ -55,10 +57,7 @@ def _line(item: Sentence, writing: Writing) -> str:
     return " ".join(f"{word.replace('/', chr(92) + '/')}/{tag}" for word, tag in pairs)
 
 
-def looks_like_slash(lines: Sequence[str]) -> bool:
-    """Whether every word of these lines has a tag after a slash."""
-    # Every one: prose with "and/or" or "km/h" in it has other words as well.
-    cells = [cell for line in lines for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
-    pairs = [cell.rpartition("/") for cell in cells]
-    # The end of an HTML element is no tag: a page on one line has no blanks.
-    return bool(pairs) and all(word and tag and tag[-1] != ">" for word, _, tag in pairs)
+# Every word of a line: prose with "and/or" or "km/h" in it has other words as well. The end of an
+# HTML element is no tag: a page on one line has no blanks.
+_TAGGED = re.compile(r"(?:[ \t]*[^ ]+/[^ /\r]*[^ />\r](?: |\Z|\r\Z))+[ \t]*\Z")
+look_at_slash = each_line(_TAGGED.match, "every word has a tag after a slash", in_prose=True)

@@ -7,8 +7,9 @@ cannot be written again; read with fine ones, it can.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from tagkit.corpus.source.look import each_line
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
     OutputPiece,
@@ -72,7 +73,4 @@ def is_trec_class(label: str) -> bool:
     return _LABEL.fullmatch(label) is not None
 
 
-def looks_like_trec(lines: Sequence[str]) -> bool:
-    """Whether each of these lines that is not blank begins as TREC's do: `NUM:dist How`."""
-    filled = [line for line in lines if line.strip()]
-    return bool(filled) and all(map(_USUAL.match, filled))
+look_at_trec = each_line(_USUAL.match, "every line begins with COARSE:fine", in_prose=True)

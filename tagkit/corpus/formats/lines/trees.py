@@ -8,6 +8,7 @@ as in the Penn Treebank: `-LRB-` is an opening bracket, `\/` a slash.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tagkit.corpus.source.look import each_line
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import (
     OutputPiece,
@@ -161,7 +162,4 @@ def _escape(word: str, item: Document) -> str:
     return escaped
 
 
-def looks_like_trees(lines: Sequence[str]) -> bool:
-    """Whether each of these lines that is not blank is bracketed and begins with a class."""
-    filled = [line for line in lines if line.strip()]
-    return bool(filled) and all(map(_LOOK.match, filled))
+look_at_trees = each_line(_LOOK.match, "every line is a tree in brackets")

@@ -9,11 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tagkit.corpus.formats.tables.text_columns import SEMICOLONS, TEXT_NAMES, Row, plain_name
+from tagkit.corpus.formats.tables.text_columns import (
+    TEXT_NAMES,
+    Row,
+    names_both,
+    plain_name,
+)
+from tagkit.corpus.source.look import CERTAIN, FORM, NOTHING, SHAPE, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 _LOOKED_AT = 1000  # rows, at most, that show which separator there is
 # Excel takes any character; a letter or a quote is none that a table would be written with.
@@ -61,45 +67,24 @@ def named_separator(lines: Sequence[str]) -> str:
 
 
 def _separator(source: Source, reading: ReaderOptions) -> str:
-    """What stands between the cells of a file.
-
-    Raises:
-        FileError: semicolons seem to, and the first row leaves it open.
-    """
+    """What stands between the cells of a file: semicolons where the first row has no comma."""
     lines = source.beginning(waiting=False)
-    row = first_row(lines)
-    by_semicolons = ";" in row and "," not in row
-    if not _has_cells(lines, reading):
-        if by_semicolons and are_rows_of_csv(lines, ";"):
-            said = f"{source.name}: its rows are read as texts, with their semicolons; "
-            column = Setting("data.text_column")
-            separate = (column, " names the column of the texts, from 0, if these separate cells")
-            reading.note(Message(said, *separate))
+    by_commas, by_semicolons = (next(iter(_first_rows(lines, each)), []) for each in ",;")
+    if len(by_commas) > 1 or len(by_semicolons) < 2 or not _are_cells(by_semicolons, reading):
         return ","
-    if by_semicolons:
-        note = "its cells are separated by semicolons, as its first row has these and no commas"
-        reading.note(f"{source.name}: {note}")
-        return ";"
-    # Commas of the texts may divide as many rows in two.
-    by_commas = _first_rows(lines, ",")
-    has_commas = by_commas and len(by_commas[0]) > 1 and are_rows_of_csv(lines)
-    if are_rows_of_csv(lines, ";") and not has_commas:
-        first = next(number for number, line in enumerate(lines, 1) if line.strip())
-        raise FileError(source.name, first, f"expected cells separated by commas: {SEMICOLONS}")
-    return ","
+    note = "its cells are separated by semicolons, as its first row has these and no commas"
+    reading.note(f"{source.name}: {note}")
+    return ";"
 
 
-def _has_cells(lines: Sequence[str], reading: ReaderOptions) -> bool:
-    """Whether semicolons would stand between cells: those of new texts may be a part of them."""
+def _are_cells(row: Sequence[str], reading: ReaderOptions) -> bool:
+    """Whether semicolons stand between the cells of a first row: those of new texts may be text."""
     text, label = reading.data.text_column, reading.data.label_column
-    # Of rows with labels, and where a column has a name, there is more than one.
-    if reading.with_tags or isinstance(text, str):
+    # Of rows with labels, and where a column is named, there is more than one.
+    if reading.with_tags or text is not None:
         return True
     known = {*TEXT_NAMES, plain_name(label)} if isinstance(label, str) else {*TEXT_NAMES}
-    header = next(iter(_first_rows(lines, ";")), ())
-    return bool(known & {*map(plain_name, header)}) or (
-        text is not None and are_rows_of_csv(lines, ";")
-    )
+    return bool(known & {*map(plain_name, row)})
 
 
 def _reason(error: csv.Error, separator: str) -> str:
@@ -168,14 +153,20 @@ def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def first_row(lines: Sequence[str]) -> str:
-    """What stands outside quotes in the first row that is not blank; empty where there is none."""
-    with suppress(csv.Error):
-        reader = csv.reader((f"{line}\n" for line in lines[:_LOOKED_AT]), delimiter=";")
-        begin = 0
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                # Between the second quote and the third one and so on; "" in a quoted cell too.
-                return "".join("\n".join(lines[begin : reader.line_num]).split('"')[::2])
-            begin = reader.line_num
-    return ""
+def look_at_csv(beginning: Beginning) -> Sureness:
+    """A line for Excel, a header or, where the name says so, rows of as many cells."""
+    lines = beginning.lines
+    if named_separator(lines):
+        line = quoted(lines[0].rstrip("\r"))
+        return Sureness(CERTAIN, f"its first line says what separates its cells: {line}")
+    first = lines[0].removesuffix("\r") if len(lines) > 1 else ""
+    if "\t" not in first and ("," in first or ";" in first):
+        cells = first.split("," if "," in first else ";")
+        if names_both([cell.strip(' "') for cell in cells]):
+            return Sureness(FORM, "a header with the names of a text and a label")
+    if "csv" in beginning.named:
+        if are_rows_of_csv(lines):
+            return Sureness(SHAPE, "rows of as many columns, separated by commas")
+        if are_rows_of_csv(lines, ";"):
+            return Sureness(SHAPE, "rows of as many columns")
+    return NOTHING

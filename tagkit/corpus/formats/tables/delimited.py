@@ -13,9 +13,7 @@ from typing import Any
 from tagkit.corpus.formats.tables.csv_rows import csv_rows, named_separator
 from tagkit.corpus.formats.tables.text_columns import (
     LABEL,
-    LABEL_NAMES,
     TEXT,
-    TEXT_NAMES,
     Row,
     TextLayout,
     find_text_layout,
@@ -226,27 +224,3 @@ def _quoted(cell: str) -> str:
     if any(char in cell for char in ',"\n\r'):
         return '"' + cell.replace('"', '""') + '"'
     return cell
-
-
-def looks_like_tsv(lines: Sequence[str]) -> bool:
-    """Whether all lines have as many columns, two or more, and one has texts of several words."""
-    lines = [line.removesuffix("\r") for line in lines]
-    while lines and not lines[-1].strip():  # blank lines at the end are no rows
-        lines = lines[:-1]
-    rows = [line.split("\t") for line in lines]
-    if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
-        return False
-    if not all(line.strip() for line in lines):
-        return False
-    # Single words in all columns would rather be a column file.
-    several = [sum(" " in cell.strip(" ") for cell in column) for column in zip(*rows, strict=True)]
-    return 2 * max(several) > len(rows)
-
-
-def looks_like_csv(lines: Sequence[str]) -> bool:
-    """Whether the first line is a header with the name of a text and that of a label."""
-    if len(lines) < 2 or "\t" in lines[0]:
-        return False
-    separator = "," if "," in lines[0] else ";"
-    names = {plain_name(cell.strip(' "')) for cell in lines[0].removesuffix("\r").split(separator)}
-    return bool(names & {*TEXT_NAMES} and names & {*LABEL_NAMES})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, as_argument, plural, quoted
+from tagkit.wording import Message, Setting, plural, quoted
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -27,13 +27,6 @@ LABEL_NAMES = (
 )  # fmt: skip
 # What tagkit writes; the two names are a header wherever they stand.
 LABEL, TEXT = "label", "text"
-# As Excel writes CSV in most of Europe.
-SEMICOLONS = (
-    "its cells seem to be separated by semicolons. Save the table with commas between its cells"
-)
-# Rows below one whose label alone is no number, by which it is a header.
-_ENOUGH = 10
-_LONGEST_NAME = 60  # characters of the name of a column that an example has
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +60,11 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: ReaderOptions) -
     # Broken rows are refused later, with their numbers; they must not decide about columns.
     same = [cells for _, cells in rows if len(cells) == len(first)]
     header = data.header == "yes" or (data.header == "auto" and _has_header(same, data))
-    if data.header == "auto" and not header:
-        header = _is_named_numbers(same, data)
-        if header:
-            names = quoted(", ".join(first))
-            why = "as all labels below are numbers"
-            reading.note(f"{source}:{number}: read as the names of the columns, {why}: {names}")
-        elif (odd := _odd_label(same, data)) is not None:
-            alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
-            # Commands that read labels have a flag for it; one word is typed as it stands.
-            named = Setting("data.label_column", odd) if odd.isidentifier() else None
-            reading.note(Message(alone, named or Setting("data.header", "yes")))
+    if data.header == "auto" and not header and (odd := _odd_label(same, data)) is not None:
+        alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
+        # Commands that read labels have a flag for it; one word is typed as it stands.
+        named = Setting("data.label_column", odd) if odd.isidentifier() else None
+        reading.note(Message(alone, named or Setting("data.header", "yes")))
     try:
         text = _named(data.text_column, Setting("data.text_column"), first, header)
         label, problem = None, None
@@ -93,7 +80,7 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: ReaderOptions) -
             raise problem
         if reading.with_tags or (text is None and len(first) > 1):
             below = same[1:] if header else same
-            text, label = _settle(text, label, below, _names(same, data), reading)
+            text, label = _settle(text, label, below, len(first), reading)
     except ValueError as error:
         raise FileError(source, number, str(error)) from None
     # In prediction labels are not wanted, and a file of one column is a file of texts.
@@ -139,7 +126,7 @@ def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
         return True
     names = [plain_name(cell) for cell in rows[0]]
     # "text,label" may be a row of texts about labels, but nobody has ever seen one.
-    if set(names) & {*TEXT_NAMES} and set(names) & {*LABEL_NAMES}:
+    if names_both(names):
         return True
     if len(rows) == 1 or len({*names}) < len(names) or any(" " in name for name in names):
         return False
@@ -160,27 +147,17 @@ def _labels(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str] | None
     return [row[column].strip() for row in rows]
 
 
-def _is_named_numbers(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
-    """Whether the first label alone is no number: of a header such as "review,stars"."""
-    first, *others = _labels(rows, data) or [""]
-    if len(others) < _ENOUGH or not first or _is_number(first):
-        return False
-    return all(map(_is_number, others))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _odd_label(rows: Sequence[Sequence[str]], data: DataConfig) -> str | None:
     """The first label, where it is that of no other row, and all others are of several rows."""
     first, *others = _labels(rows, data) or [""]
     counts = Counter(others)
     return first if others and first not in counts and min(counts.values()) > 1 else None
+
+
+def names_both(cells: Iterable[str]) -> bool:
+    """Whether these cells are the names of a text and of a label, among others."""
+    names = {*map(plain_name, cells)}
+    return bool(names & {*TEXT_NAMES} and names & {*LABEL_NAMES})
 
 
 def plain_name(name: str) -> str:
@@ -236,29 +213,11 @@ def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int
     return found[0] if len(found) == 1 else None
 
 
-def _names(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str | int]:
-    """How to name each column: by its cell in a first row that has such names, else by number."""
-    first, *below = rows
-    # Spreadsheets leave columns without a name, and pandas that of its index.
-    named = [i for i, cell in enumerate(first) if cell.strip()]
-    again = any(row[i] == first[i] for row in below for i in named)
-    are_names = len(named) > 1 and len({first[i] for i in named}) == len(named)
-    if data.header == "no" or not below or again or not are_names:
-        return [*range(len(first))]
-    return [cell if _is_typed_easily(cell) else i for i, cell in enumerate(first)]
-
-
-def _is_typed_easily(name: str) -> bool:
-    """Whether a name can be a value of an option as it is, and is no number or truth value."""
-    is_plain = name[:1].isalpha() and name.isprintable() and len(name) <= _LONGEST_NAME
-    return is_plain and name.lower() not in ("true", "false", "nan", "inf")
-
-
 def _settle(
     text: int | None,
     label: int | None,
     rows: Sequence[Sequence[str]],
-    names: Sequence[str | int],
+    width: int,
     reading: ReaderOptions,
 ) -> tuple[int, int]:
     """The columns of text and label, where one or both are not known yet.
@@ -267,13 +226,12 @@ def _settle(
         text: column of the text; None where it is not known.
         label: likewise.
         rows: those that hold texts.
-        names: of the columns, or their numbers.
+        width: number of columns.
         reading: whether labels are wanted: else the columns are those of a model.
 
     Raises:
         ValueError: nothing shows which is which.
     """
-    width = len(names)
     # Of two columns, one known settles the other; of three, what is left may be an ID.
     if width == 2:
         if text is None and label is None:
@@ -285,51 +243,13 @@ def _settle(
     if text is not None and label is not None and text != label:
         return text, label
     found = f"{plural(width, 'column')} and nothing that tells which is which"
-    if width == 1:
-        split = all(";" in row[0] for row in rows)
-        found = "1 column" + split * f"; {SEMICOLONS}"
-    elif text is not None and text == label:
-        found, text, label = f"both in column {text}", None, None
-    remedy: Sequence[str | Setting] = [f'. Name the column of the texts "{TEXT}" in the first row']
-    if reading.with_tags:
-        remedy = _remedy(text, label, rows, names)
-    raise ValueError(Message(f"expected a label and a text, found {found}", *remedy))
-
-
-def _remedy(
-    text: int | None,
-    label: int | None,
-    rows: Sequence[Sequence[str]],
-    names: Sequence[str | int],
-) -> tuple[str | Setting, ...]:
-    """Which options name the columns, by the example of those that they are most likely to be."""
-    width = len(names)
-    if width == 1:
-        return ()
-    columns = [[row[i] for row in rows] for i in range(width)]
-    if text is None:  # the one with most words
-        text = max(
-            (i for i in range(width) if i != label),
-            key=lambda i: sum(len(cell.split()) for cell in columns[i]),
-        )
-    if label is None:
-        label = min((i for i in range(width) if i != text), key=lambda i: _label_rank(columns[i]))
-    are_names = isinstance(names[label], str) and isinstance(names[text], str)
-    return (
-        ". Name them: " if are_names else ". Name them, from 0: ",
-        Setting("data.label_column", as_argument(names[label])),
-        " ",
-        Setting("data.text_column", as_argument(names[text])),
-    )
-
-
-def _label_rank(cells: Sequence[str]) -> tuple[bool, int, int]:
-    """How little a column looks like one of labels: these are few, and two or more come again."""
-    counts = Counter(cells)
-    # Numbers of rows do not come again, and a date that is the same throughout is alone in it.
-    again = sum(count > 1 for count in counts.values())
-    is_blank = not any(cell.strip() for cell in cells[1:])  # the first row may be a header
-    return is_blank, -min(again, 2), len(counts)
+    if text is not None and text == label:
+        found = f"both in column {text}"
+    problem = f"expected a label and a text, found {found}. "
+    if not reading.with_tags:  # the options are those of a model
+        raise ValueError(f'{problem}Name the column of the texts "{TEXT}" in the first row')
+    named = (Setting("data.label_column"), " and ", Setting("data.text_column"))
+    raise ValueError(Message(f"{problem}Name both with ", *named, ", by name or by number from 0"))
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:

@@ -11,7 +11,8 @@ from formats_help import read, texts, words, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.folders.folder import looks_like_folder, read_folder, write_folder
+from tagkit.corpus.formats.folders.folder import look_at_folder, read_folder, write_folder
+from tagkit.corpus.source.look import Beginning
 from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
@@ -235,6 +236,10 @@ def test_what_it_cannot_hold_is_refused(item: Document, what: str) -> None:
     assert str(caught.value) == f"input:1: folder cannot hold {what}. Try another format"
 
 
+def is_folder_of_texts(path: Path) -> bool:
+    return look_at_folder(Beginning(path)) is not None
+
+
 @pytest.mark.parametrize(
     ("names", "looks"),
     [
@@ -253,15 +258,15 @@ def test_what_it_cannot_hold_is_refused(item: Document, what: str) -> None:
 def test_it_is_told_from_folders_of_other_things(
     tmp_path: Path, names: list[str], looks: bool
 ) -> None:
-    assert looks_like_folder(fill(tmp_path, dict.fromkeys(names, b"x"))) is looks
+    assert is_folder_of_texts(fill(tmp_path, dict.fromkeys(names, b"x"))) is looks
 
 
 def test_the_two_files_of_mr_are_two_classes(corpora: Path) -> None:
     found = read(corpora / "mr", read_folder)
     assert Counter(item.labels for item in found) == {("neg",): 5331, ("pos",): 5331}
-    assert looks_like_folder(corpora / "mr")
-    assert not looks_like_folder(corpora / "sst")
-    assert not looks_like_folder(corpora / "trec")
+    assert is_folder_of_texts(corpora / "mr")
+    assert not is_folder_of_texts(corpora / "sst")
+    assert not is_folder_of_texts(corpora / "trec")
 
 
 @given(files=st.dictionaries(
@@ -271,7 +276,7 @@ def test_any_folder_holds_texts_or_is_a_clear_error(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]
 ) -> None:
     folder = fill(tmp_path_factory.mktemp("fuzzed"), files)
-    looks_like_folder(folder)
+    is_folder_of_texts(folder)
     told = ""
     try:
         assert all(item.labels for item in read(folder, read_folder))
@@ -289,7 +294,7 @@ def test_any_folder_holds_texts_or_is_a_clear_error(
 )  # fmt: skip
 def test_a_folder_of_data_sets_holds_no_classes(tmp_path: Path, names: tuple[str, ...]) -> None:
     fill(tmp_path, dict.fromkeys(names, b"x\n"))
-    assert not looks_like_folder(tmp_path)
+    assert not is_folder_of_texts(tmp_path)
     others = {name.replace(".arrow", ".txt").rpartition(".")[0] + ".txt": b"x\n" for name in names}
     fill(tmp_path / "texts", others)
-    assert looks_like_folder(tmp_path / "texts")
+    assert is_folder_of_texts(tmp_path / "texts")

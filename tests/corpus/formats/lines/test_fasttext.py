@@ -7,7 +7,7 @@ from formats_help import read, refusal, texts, words, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.lines.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
+from tagkit.corpus.formats.lines.fasttext import read_fasttext, write_fasttext
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
 
@@ -108,15 +108,6 @@ def test_what_it_cannot_hold_is_refused(tmp_path: Path, item: Document, what: st
     with pytest.raises(FormatError) as caught:
         write(tmp_path, "a", write_fasttext, [item])
     assert str(caught.value) == f"input:1: fasttext cannot hold {what}. Try another format"
-
-
-def test_it_is_told_from_text_and_columns() -> None:
-    assert looks_like_fasttext(["__label__a b\r", "", "__label__c __label__d e"])
-    assert not looks_like_fasttext(["__label__a b", "Who?"])
-    assert not looks_like_fasttext(["the prefix __label__ begins a label"])
-    assert not looks_like_fasttext(["__label__ O", "__label__ O"])
-    assert not looks_like_fasttext(["EU NNP B-ORG"])
-    assert not looks_like_fasttext([])
 
 
 alphabet = st.sampled_from(["__label__", " ", "\t", "\n", "\r", "a", "\x85"])

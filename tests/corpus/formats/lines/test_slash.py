@@ -7,7 +7,7 @@ from formats_help import read, refusal, sentences, words, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.lines.slash import looks_like_slash, read_slash, write_slash
+from tagkit.corpus.formats.lines.slash import read_slash, write_slash
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 
@@ -60,11 +60,3 @@ def test_what_it_cannot_hold_is_refused(tmp_path: Path, item: Sentence, what: st
     with pytest.raises(FormatError) as caught:
         write(tmp_path, "a", write_slash, [item])
     assert f"slash cannot hold {what}" in str(caught.value)
-
-
-def test_it_is_told_from_text_and_columns() -> None:
-    assert looks_like_slash(["The/DT dog/NN", "", "barks/VBZ"])
-    assert not looks_like_slash(["The dog/NN"])
-    assert not looks_like_slash(["<html><body>x</body></html>"])
-    assert not looks_like_slash(["and/or", "x"])
-    assert not looks_like_slash([])

@@ -7,7 +7,7 @@ from formats_help import read, refusal, words, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.lines.trees import looks_like_trees, read_trees, write_trees
+from tagkit.corpus.formats.lines.trees import read_trees, write_trees
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
 
@@ -215,16 +215,6 @@ def test_what_it_cannot_hold_is_refused(tmp_path: Path, item: Document, what: st
     assert str(caught.value) == f"input:1: trees cannot hold {what}. Try another format"
 
 
-def test_they_are_told_from_text_and_columns() -> None:
-    assert looks_like_trees([f"{ROCK}\r", "", "(1 one)"])
-    assert not looks_like_trees([ROCK, "The Rock"])
-    assert not looks_like_trees(["(1) The first.", "(2) The second."])
-    assert not looks_like_trees(["(2 of 3) a page"])
-    assert not looks_like_trees(["(S (NP (DT The)))"])
-    assert not looks_like_trees(["(1 O", ") O"])
-    assert not looks_like_trees([])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trees", "polar"),
@@ -234,7 +224,6 @@ def test_the_trees_of_sst_are_all_read_and_written(
     corpora: Path, tmp_path: Path, name: str, trees: int, polar: int
 ) -> None:
     path = corpora / "sst" / f"{name}.txt"
-    assert looks_like_trees(path.read_text("utf-8").split("\n"))
     found = read(path, read_trees)
     assert len(found) == trees
     notes: list[str] = []
