@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Literal
 
-from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis_text import marked
 from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.limits import EPSILON
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple
-from tagkit.wording import cells, clipped, plural, shortened, shown_name, visible
+from tagkit.value_checks import check_probability
+from tagkit.wording import cells, plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]
 FoldsBy = Literal["sentence", "entity"]
@@ -141,12 +141,9 @@ class Audit(Record):
         """A weight for each sentence: `epsilon` to the power of how many models contradict it.
 
         Raises:
-            DataError: `epsilon` is no number from 0 to 1.
+            DataError: `epsilon` is not from 0 to 1.
         """
-        is_number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-        if not is_number or not 0 <= epsilon <= 1:
-            found = clipped(repr(epsilon))
-            raise DataError(f"epsilon: expected a number from 0 to 1, found {found}")
+        check_probability("epsilon", epsilon)
         return tuple(epsilon**count for count in self.contradicted)
 
     def to_dict(self) -> dict[str, Any]:

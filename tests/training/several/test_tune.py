@@ -559,8 +559,6 @@ def test_texts_and_spaces_are_the_same_search(
          "spaces: unknown option encoder.hiden; did you mean encoder.hidden?"),
         (["encoder.hidden=8"], {"trials": 0},
          "trials: expected a whole number, at least 1, found 0"),
-        (["encoder.hidden=8"], {"trials": True},
-         "trials: expected a whole number, at least 1, found True"),
     ],
 )  # fmt: skip
 def test_what_is_no_search_is_refused(spaces: Any, options: dict[str, Any], problem: str) -> None:
