@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.errors import Interrupted
-from tagkit.evaluation.reports.confusion_text import confusion_lines
 from tagkit.evaluation.reports.criterion import Criterion, score_text
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.reports.report_text import report_lines
+from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.prediction_files import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated, annotated

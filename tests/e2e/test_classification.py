@@ -440,7 +440,7 @@ def test_predicted_files_are_compared_with_gold_ones(tmp_path: Path) -> None:
     found.write_text('{"text": "x y", "label": "a"}\n', "utf-8")
     with pytest.raises(FormatError, match="found the end of the file"):
         compare_files(gold, str(found), data, None, False)
-    with pytest.raises(DataError, match="name a file with the predicted classes with pred"):
+    with pytest.raises(DataError, match="name a file with the predictions with pred"):
         compare_files(gold, None, data, None, False)
 
 

@@ -2,14 +2,13 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import tiny
 from capitals import CapitalsTask, capitals
+from toy_tasks import StopAfter, row_of
 from typer.testing import CliRunner
 
 import tagkit
@@ -18,25 +17,17 @@ from tagkit.config import Config, load_config
 from tagkit.errors import Interrupted
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import score_model
-from tagkit.models.task_table import TASKS
 from tagkit.storage import digest_of
 from tagkit.text.records import Sentence
-from tagkit.training.events.callbacks import Epoch, Listener, Step
+from tagkit.training.events.callbacks import Epoch
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train
 
 
 @pytest.fixture(autouse=True, scope="module")
 def row() -> Iterator[None]:
-    """The row of the toy task, and its name among those that the configuration allows."""
-    field = Config.model_fields["task"]
-    names, field.annotation = field.annotation, Literal["tag", "classify", "both", "capitals"]
-    Config.model_rebuild(force=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(TASKS, "capitals", CapitalsTask())
+    with row_of("capitals", CapitalsTask()):
         yield
-    field.annotation = names
-    Config.model_rebuild(force=True)
 
 
 def options(folder: Path, output: str) -> Config:
@@ -44,18 +35,6 @@ def options(folder: Path, output: str) -> Config:
         folder, "task=capitals", "train.max_epochs=6", "train.checkpoint_every=7",
         f"output.dir={folder / output}",
     )  # fmt: skip
-
-
-class StopAfter(Listener):
-    """Stops a run after so many steps."""
-
-    def __init__(self, steps: int) -> None:
-        self.left, self.event = steps, threading.Event()
-
-    def on_step(self, step: Step) -> None:
-        self.left -= 1
-        if not self.left:
-            self.event.set()
 
 
 @pytest.fixture(scope="module")

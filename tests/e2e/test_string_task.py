@@ -1,24 +1,21 @@
 """A task that writes a string for each text walks every road without a change outside itself."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import tiny
 from initials import InitialsTask, initials
 from program import Program
+from toy_tasks import StopAfter, row_of
 
 import tagkit
 from tagkit.config import Config
 from tagkit.errors import DataError, Interrupted
 from tagkit.models.answers.kind import Style
-from tagkit.models.task_table import TASKS
 from tagkit.storage import digest_of
 from tagkit.text.records import Sentence, StringAnswer
-from tagkit.training.events.callbacks import Listener, Step
 from tagkit.training.run_end import Trained
 from tagkit.training.trainer import train
 
@@ -27,15 +24,8 @@ TEXT = "Ada visits Rome .\n\nBen leaves Oslo .\n"
 
 @pytest.fixture(autouse=True, scope="module")
 def row() -> Iterator[None]:
-    """The row of the toy task, and its name among those that the configuration allows."""
-    field = Config.model_fields["task"]
-    names, field.annotation = field.annotation, Literal["tag", "classify", "both", "initials"]
-    Config.model_rebuild(force=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(TASKS, "initials", InitialsTask())
+    with row_of("initials", InitialsTask()):
         yield
-    field.annotation = names
-    Config.model_rebuild(force=True)
 
 
 def options(folder: Path, output: str) -> Config:
@@ -43,18 +33,6 @@ def options(folder: Path, output: str) -> Config:
         folder, "task=initials", "train.max_epochs=8", "train.lr=0.01", "train.checkpoint_every=7",
         f"output.dir={folder / output}",
     )  # fmt: skip
-
-
-class StopAfter(Listener):
-    """Stops a run after so many steps."""
-
-    def __init__(self, steps: int) -> None:
-        self.left, self.event = steps, threading.Event()
-
-    def on_step(self, step: Step) -> None:
-        self.left -= 1
-        if not self.left:
-            self.event.set()
 
 
 @pytest.fixture(scope="module")

@@ -71,7 +71,8 @@ except SystemExit as done:
 
 def test_answers_are_rendered(tmp_path: Path) -> None:
     program = """
-import tagkit.inference.write.render, tagkit.inference.score.prediction_files
+import tagkit.models.answers.tags, tagkit.models.answers.strings
+import tagkit.inference.score.prediction_files
 import tagkit.inference.stream.annotate
 """
     assert not run(program, tmp_path)

@@ -7,16 +7,15 @@ learns is a number; and it carries state from step to step, as a language model 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from toy_tasks import ToyModel, ToyTask
 
 from tagkit.config import Config
-from tagkit.corpus.records.dataset import LabelKinds, Split
-from tagkit.corpus.splits.splits import Corpus
+from tagkit.corpus.records.dataset import Split
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
@@ -27,8 +26,7 @@ from tagkit.models.base.building import build_embedding, build_encoder
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
-from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
+from tagkit.models.base.task_records import ModelContext, TrainingData
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
 
@@ -59,7 +57,7 @@ class CountReport:
         return {**own, **asdict(self)}
 
 
-class Counter(Model):
+class Counter(ToyModel):
     """A share of each token, added up."""
 
     mean: Tensor
@@ -89,24 +87,9 @@ class Counter(Model):
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         self.mean = torch.ones(())
 
-    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
-        return {}
 
-
-class CapitalsTask(Task):
+class CapitalsTask(ToyTask):
     """The number of capitalised words of each sentence."""
-
-    needs = LabelKinds(tags=False, classes=False)
-    is_whole = True
-
-    def resolve(self, config: Config, corpus: Corpus) -> Config:
-        return config
-
-    def examples(self, config: Config, split: Split) -> list[Sentence]:
-        return list(split.sentences)
-
-    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
-        return Labels()
 
     def targets(
         self, sentences: Sequence[Sentence], vocabulary: Vocabulary
@@ -123,11 +106,6 @@ class CapitalsTask(Task):
     def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Model:
         embed = build_embedding(config, vocabulary)
         return Counter(embed, build_encoder(config, embed.outputs))
-
-    def check(
-        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
-    ) -> None:
-        pass
 
     def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
         return ClassAnswers((), several=False)

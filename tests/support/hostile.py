@@ -4,8 +4,8 @@ import tagkit
 from tagkit.evaluation.analysis.label_errors import Audit, Doubt
 from tagkit.evaluation.analysis.power_law import Point, fit
 from tagkit.evaluation.compare.systems import compare_systems
-from tagkit.evaluation.html_report.calibration import SetsSection
 from tagkit.evaluation.html_report.page import Part, report_parts, whole_analysis
+from tagkit.evaluation.html_report.sections import SetsSection
 from tagkit.evaluation.scores.calibration import Bin, Calibration, Threshold
 from tagkit.evaluation.scores.conformal import report_sets
 

@@ -5,16 +5,15 @@ predicts is no label, so that every road has to ask the answer how it is written
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from toy_tasks import ToyModel, ToyTask
 
 from tagkit.config import Config
-from tagkit.corpus.records.dataset import LabelKinds, Split
-from tagkit.corpus.splits.splits import Corpus
+from tagkit.corpus.records.dataset import Split
 from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.targets import Target
@@ -26,8 +25,7 @@ from tagkit.models.base.building import build_embedding, build_encoder
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
-from tagkit.models.base.task import Task
-from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
+from tagkit.models.base.task_records import ModelContext, TrainingData
 from tagkit.text.records import Sentence, StringAnswer
 
 LETTERS = "?ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -41,7 +39,7 @@ def _letter(word: str) -> int:
     return max(0, LETTERS.find(word[0].upper()))
 
 
-class Speller(Model):
+class Speller(ToyModel):
     """A letter of each token."""
 
     def __init__(self, embed: Any, encoder: Any) -> None:
@@ -62,27 +60,9 @@ class Speller(Model):
         best = self.letters(states).log_softmax(2).max(2)  # (batch, time)
         return ModelOutput(tag_ids=best.indices.cpu(), class_probs=best.values.cpu())
 
-    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
-        pass
 
-    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
-        return {}
-
-
-class InitialsTask(Task):
+class InitialsTask(ToyTask):
     """The first letters of the words of each text."""
-
-    needs = LabelKinds(tags=False, classes=False)
-    is_whole = True
-
-    def resolve(self, config: Config, corpus: Corpus) -> Config:
-        return config
-
-    def examples(self, config: Config, split: Split) -> list[Sentence]:
-        return list(split.sentences)
-
-    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
-        return Labels()
 
     def targets(
         self, sentences: Sequence[Sentence], vocabulary: Vocabulary
@@ -93,11 +73,6 @@ class InitialsTask(Task):
     def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Model:
         embed = build_embedding(config, vocabulary)
         return Speller(embed, build_encoder(config, embed.outputs))
-
-    def check(
-        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
-    ) -> None:
-        pass
 
     def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
         return StringAnswers()

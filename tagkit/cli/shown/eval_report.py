@@ -137,9 +137,8 @@ def show_report(
     from tagkit.cli.program.messages import show_lines
     from tagkit.cli.program.terminal import DEFAULT_WIDTH, width_of
     from tagkit.evaluation.analysis.analysis_text import analysis_lines
-    from tagkit.evaluation.reports.conformal_text import set_lines
-    from tagkit.evaluation.reports.confusion_text import confusion_lines
-    from tagkit.evaluation.reports.report_text import report_lines
+    from tagkit.evaluation.reports.confidence_text import set_lines
+    from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
 
     width = width_of(sys.stdout)
     lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
@@ -185,7 +184,7 @@ def show_systems(
     """
     from tagkit.cli.program.messages import show_lines
     from tagkit.cli.program.terminal import short_paths, width_of
-    from tagkit.evaluation.compare.systems_text import systems_lines
+    from tagkit.evaluation.compare.systems import systems_lines
     from tagkit.inference.score.systems import compare_files_of_runs, compare_models
 
     if models:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tagkit.cli.program.console import note
 from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError
-from tagkit.evaluation.html_report.calibration import SetsSection
 from tagkit.evaluation.html_report.page import (
     Part,
     read_audit,
@@ -17,6 +16,7 @@ from tagkit.evaluation.html_report.page import (
     report_parts,
     whole_analysis,
 )
+from tagkit.evaluation.html_report.sections import SetsSection
 from tagkit.html.page import BEGINNING
 from tagkit.storage import PACKED, open_output
 from tagkit.storage.places import (

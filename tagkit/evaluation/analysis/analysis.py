@@ -30,6 +30,7 @@ from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
 from tagkit.evaluation.scores.calibration import Calibration, calibration
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.outcomes import Outcomes
+from tagkit.evaluation.scores.scores import Score, score_of
 from tagkit.evaluation.scores.significance import interval
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
@@ -192,18 +193,8 @@ def _match_score(outcomes: Counter[str]) -> Match:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceScore(Record):
-    """Precision, recall and F1 of distinct surface forms, 0 to 1, and how many are gold."""
-
-    precision: float
-    recall: float
-    f1: float
-    support: int
-
-
-def surface_score(sentences: Iterable[Aligned]) -> SurfaceScore:
-    """F1 of surface forms: each pair of a text and a type counts once, however often it occurs.
+def surface_score(sentences: Iterable[Aligned]) -> Score:
+    """Scores of surface forms: each pair of a text and a type counts once, however often it occurs.
 
     Derczynski et al. 2017 (WNUT-17), after Derczynski et al. 2014: it measures how many different
     names a system finds, which frequent names would hide.
@@ -216,13 +207,7 @@ def surface_score(sentences: Iterable[Aligned]) -> SurfaceScore:
         if sentence.predicted != sentence.gold:
             forms = {(sentence.text(span), span[2]) for span in sentence.predicted}
         predicted |= forms
-    correct, both = len(gold & predicted), len(gold) + len(predicted)
-    return SurfaceScore(
-        correct / len(predicted) if predicted else 0.0,
-        correct / len(gold) if gold else 0.0,
-        2 * correct / both if correct else 0.0,
-        len(gold),
-    )
+    return score_of(len(gold & predicted), len(predicted), len(gold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +220,7 @@ class Measures(Record):
     """
 
     spans: Matches
-    surface: SurfaceScore
+    surface: Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,15 +288,20 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
         {} if isinstance(report, ColumnsReport) and {*names} <= _OF_COLUMNS else parts_of(report)
     )
     tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
-    _refuse(names, tags, train)
-    if "calibration" in names:
-        _refuse_without_probabilities(report)
+    for name in ANALYSES:
+        if name in names and (obstacle := _obstacle(name, report, tags, train)):
+            raise DataError(obstacle)
+    if train is not None and tags is not None:
+        kinds = "tags of spans", "plain labels"
+        wanted, found = tags.comparison.kind is Kind.TOKENS, not has_spans(train.scheme)
+        if wanted != found:
+            name = tags.comparison.name
+            raise DataError(
+                f"{train.path}: expected {kinds[wanted]} as in {name}, found {kinds[found]}"
+            )
+    of_spans = tags is not None and tags.comparison.kind is Kind.SPANS
     sentences: list[Aligned] = []
-    if (
-        tags is not None
-        and tags.comparison.kind is Kind.SPANS
-        and {*names} & {"measures", "errors", "slices"}
-    ):
+    if tags is not None and of_spans and {*names} & {"measures", "errors", "slices"}:
         sentences = aligned_sentences(tags)
     return Analysis(
         name=tags.comparison.name if tags is not None else "",
@@ -351,16 +341,8 @@ def possible(report: Report, train: Split | None = None) -> list[str]:
     of_columns = isinstance(report, ColumnsReport)
     parts = {} if of_columns else parts_of(report)
     tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
-    found = []
-    for name in _OF_COLUMNS if of_columns else ANALYSES:
-        try:
-            _refuse([name], tags, train)
-            if name == "calibration":
-                _refuse_without_probabilities(report)
-        except DataError:
-            continue
-        found.append(name)
-    return found
+    names = _OF_COLUMNS if of_columns else ANALYSES
+    return [name for name in names if not _obstacle(name, report, tags, train)]
 
 
 def headline_interval(report: TagReport | ClassReport) -> HeadlineInterval:
@@ -369,36 +351,32 @@ def headline_interval(report: TagReport | ClassReport) -> HeadlineInterval:
     return HeadlineInterval(report.measure, report.headline, found.low, found.high, found.level)
 
 
-def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None) -> None:
-    """Refuse analyses that have no meaning for the labels.
+def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | None) -> str:
+    """Why an analysis has no meaning for a report; empty where it has one.
 
-    Raises:
-        DataError: there is one.
+    Args:
+        name: one of `ANALYSES`.
+        report: as for `analyse`.
+        tags: its part on tags; None where it has none.
+        train: the training corpus, perhaps.
     """
-    settings = {"measures": Setting("measures"), "errors": Setting("errors")}
-    of_spans = [setting for name, setting in settings.items() if name in names]
-    if tags is None:
-        for_tags = [(setting, "spans") for setting in of_spans]
-        if "slices" in names:
-            for_tags.append((Setting("slices"), "tags"))
-        if for_tags:
-            setting, kind = for_tags[0]
-            because = "the corpus holds classes of texts: "
-            raise DataError(Message(because, setting, f" is for {kind}"))
-        return
-    name, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
-    if is_plain and of_spans:
-        raise DataError(Message(f"{name}: holds plain labels: ", of_spans[0], " is for spans"))
-    if is_plain and "slices" in names and train is None:
-        raise DataError(
-            Message(f"{name}: holds plain labels: ", Setting("slices"), " of these needs ",
-                    Setting("train"), ", the training corpus")
+    if name == "calibration":
+        return "" if _judged(report) else Message(
+            "there are no probabilities to look at: ", Setting(name), " needs a model, or a file "
+            "of predictions in JSON Lines (jsonl) with their probabilities (confidence)"
         )  # fmt: skip
-    if train is not None and has_spans(train.scheme) == is_plain:
-        kinds = ("tags of spans", "plain labels")
-        raise DataError(
-            f"{train.path}: expected {kinds[is_plain]} as in {name}, found {kinds[not is_plain]}"
-        )
+    if name == "interval":
+        return ""
+    needed = "tags" if name == "slices" else "spans"
+    if tags is None:
+        return Message("the corpus holds classes of texts: ", Setting(name), f" is for {needed}")
+    corpus, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
+    if is_plain and needed == "spans":
+        return Message(f"{corpus}: holds plain labels: ", Setting(name), " is for spans")
+    if is_plain and train is None:
+        return Message(f"{corpus}: holds plain labels: ", Setting(name), " of these needs ",
+                       Setting("train"), ", the training corpus")  # fmt: skip
+    return ""
 
 
 def _judged(report: Report) -> dict[str, Outcomes]:
@@ -409,26 +387,12 @@ def _judged(report: Report) -> dict[str, Outcomes]:
     return {name: judged for name, judged in found.items() if judged is not None}
 
 
-def _refuse_without_probabilities(report: Report) -> None:
-    """Refuse predictions none of which has a probability.
-
-    Raises:
-        DataError: it is so.
-    """
-    if not _judged(report):
-        raise DataError(
-            Message("there are no probabilities to look at: ", Setting("calibration"),
-                    " needs a model, or a file of predictions in JSON Lines (jsonl) with their "
-                    "probabilities (confidence)")
-        )  # fmt: skip
-
-
 def _slices(
     tags: TagReport, sentences: list[Aligned], train: Split | None
 ) -> Slices | WordAccuracy:
     if tags.comparison.kind is Kind.SPANS:
         return slice_scores(sentences, None if train is None else _seen(train))
-    assert train is not None  # `_refuse` has seen to it
+    assert train is not None  # `_obstacle` has seen to it
     comparison = tags.comparison
     return word_accuracy(
         [sentence.words for sentence in comparison.sentences],

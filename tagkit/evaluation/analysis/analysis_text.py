@@ -1,23 +1,24 @@
 """Analyses as lines of plain text: what `tagkit eval` prints of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.evaluation.analysis.analysis import Analysis, Measures
 from tagkit.evaluation.analysis.error_kinds import NOTHING, ErrorReport, Example
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
-from tagkit.evaluation.reports.calibration_text import calibration_lines
+from tagkit.evaluation.reports.confidence_text import calibration_lines
 from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.evaluation.reports.text_table import (
     WIDTH,
     counts,
     interval_cell,
+    pair_table,
     shares,
     table,
 )
-from tagkit.evaluation.scores.significance import Interval
 from tagkit.text.schemes import SpanTuple
-from tagkit.wording import cells, padded, plural, shortened, shown_name, visible
+from tagkit.wording import cells, plural, shortened, shown_name, visible
 
+NAME = len("predicted") + 2  # cells for the name of a side
 _ROWS = 10  # of a table that could have one for each type
 _CONTEXT = 4  # words on either side of an example
 _SCORE_HEADS = ("precision", "recall", "f1")
@@ -34,7 +35,7 @@ def analysis_lines(analysis: Analysis, width: int | None = None) -> Iterator[str
     if analysis.interval is not None:
         yield ""
         for part, each in analysis.interval.items():
-            shown = interval_cell(Interval(each.low, each.high, each.level))
+            shown = interval_cell(each.low, each.high)
             name = f"{part} {each.measure}".lstrip()
             yield f"{name} {each.score:.4f}, {100 * each.level:g} % interval {shown}"
     if analysis.measures is not None:
@@ -85,28 +86,18 @@ def _error_lines(errors: ErrorReport, name: str, room: int) -> Iterator[str]:
     yield from _left_out(len(errors.types))
     if errors.confusion:
         yield ""
-        yield from _confusion_lines(errors, room)
+        pairs = [
+            (_type_cell(gold), _type_cell(other), count)
+            for gold, other, count in errors.confusion[:_ROWS]
+        ]
+        yield from pair_table(("gold", "predicted", "errors"), pairs, room)
+        yield from _left_out(len(errors.confusion))
     for kind, each in errors.kinds.items():
         if each.examples:
             yield ""
             yield kind
             for example in each.examples:
                 yield from _example_lines(example, name, room)
-
-
-def _confusion_lines(errors: ErrorReport, room: int) -> Iterator[str]:
-    found = [
-        (_type_cell(gold), _type_cell(other), f"{count:,}")
-        for gold, other, count in errors.confusion[:_ROWS]
-    ]
-    widest = max(len("errors"), *(len(row[2]) for row in found))
-    each = max(len("predicted"), (room - widest - 4) // 2)
-    rows = [("gold", "predicted", "errors"), *found]
-    rows = [(shortened(gold, each), shortened(other, each), count) for gold, other, count in rows]
-    first, second = (max(cells(row[index]) for row in rows) for index in (0, 1))
-    for gold, other, count in rows:
-        yield f"{padded(gold, first)}  {padded(other, second)}  {count:>{widest}}"
-    yield from _left_out(len(errors.confusion))
 
 
 def _type_cell(label: str) -> str:
@@ -122,18 +113,36 @@ def _example_lines(example: Example, name: str, room: int) -> Iterator[str]:
     """Where an error is, and the gold and the predicted spans among the words around them."""
     place = f":{example.line}" if example.line else f", sentence {example.sentence + 1:,}"
     yield f"  {shown_name(name)}{place}"
-    both = (*example.gold, *example.predicted)
-    start, end = min(span[0] for span in both), max(span[1] for span in both)
     sides = {"gold": example.gold, "predicted": example.predicted}
-    left = max(map(len, sides)) + len("    ") + len("  ")
-    # As much of the sentence as both lines have room for.
-    for around in range(_CONTEXT, -1, -1):
-        window = max(0, start - around), min(len(example.words), end + around)
-        shown = {side: marked(example.words, spans, window) for side, spans in sides.items()}
-        if max(map(cells, shown.values())) <= room - left:
+    yield from side_lines(example.words, sides, room, " " * 4, _CONTEXT)
+
+
+def side_lines(
+    words: Sequence[str],
+    sides: Mapping[str, Sequence[SpanTuple]],
+    room: int,
+    indent: str,
+    context: int,
+) -> Iterator[str]:
+    """A line for each side, with as much of the sentence around its spans as all have room for.
+
+    Args:
+        words: of the sentence.
+        sides: spans by the name of the side.
+        room: cells of a line.
+        indent: what each begins with.
+        context: words on either side, at most.
+    """
+    both = [span for spans in sides.values() for span in spans]
+    start, end = min(span[0] for span in both), max(span[1] for span in both)
+    left = room - len(indent) - NAME
+    for around in range(context, -1, -1):
+        window = max(0, start - around), min(len(words), end + around)
+        shown = {side: marked(words, spans, window) for side, spans in sides.items()}
+        if max(map(cells, shown.values())) <= left:
             break
     for side, text in shown.items():
-        yield f"    {side:<{left - 6}}  {shortened(text, max(20, room - left))}"
+        yield f"{indent}{side:<{NAME}}{shortened(text, max(20, left))}"
 
 
 def marked(words: Sequence[str], spans: Sequence[SpanTuple], window: tuple[int, int]) -> str:

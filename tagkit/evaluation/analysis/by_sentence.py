@@ -72,26 +72,14 @@ def sentence_counts(report: TagReport | ClassReport) -> SentenceCounts:
     Raises:
         DataError: the report was counted while files were read.
     """
-    comparison = _kept(report.comparison)
-    if isinstance(report, TagReport) and comparison.kind is Kind.SPANS:
-        return _counts(
-            [
-                (len(set(each.gold) & set(each.predicted)), len(each.predicted), len(each.gold))
-                for each in aligned_sentences(report)
-            ]
-        )
-    pairs = zip(comparison.gold, comparison.predicted, strict=True)
-    if comparison.kind is Kind.CLASSES:
-        sets = ((set(ours), set(theirs)) for ours, theirs in pairs)
-        return _counts([(len(ours & theirs), len(theirs), len(ours)) for ours, theirs in sets])
-    if comparison.kind is Kind.CLASS:  # a text without a predicted class is wrong
-        return _counts([(tuple(ours) == tuple(theirs), 1, 1) for ours, theirs in pairs])
-    return _counts(
-        [
-            (sum(map(str.__eq__, ours, theirs)), len(theirs), len(ours))
-            for ours, theirs in pairs
-        ]
-    )  # fmt: skip
+    rows = [
+        (len(set(ours).intersection(theirs)), len(theirs), len(ours))
+        for ours, theirs in zip(*decisions_of(report), strict=True)
+    ]
+    correct, predicted, gold = np.array(rows, dtype=np.float64).T
+    if report.comparison.kind is Kind.CLASS:  # a text without a predicted class is wrong
+        predicted = gold
+    return SentenceCounts(correct, predicted, gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +134,6 @@ def decisions_of(report: TagReport | ClassReport) -> tuple[Decisions, Decisions]
 
 def _classes(labels: Sequence[str]) -> Iterator[tuple[str]]:
     return ((label,) for label in sorted({*labels}))
-
-
-def _counts(rows: Sequence[tuple[int, int, int]]) -> SentenceCounts:
-    correct, predicted, gold = np.array(rows, dtype=np.float64).T
-    return SentenceCounts(correct, predicted, gold)
 
 
 def _kept(comparison: Comparison) -> Comparison:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
+from tagkit.evaluation.scores.scores import score_of
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import SpanTuple
 
@@ -189,12 +190,14 @@ def error_report(sentences: Iterable[Aligned], examples: int = 5) -> ErrorReport
                           for spans in (error.gold, error.predicted)]  # fmt: skip
                 if labels[0] != labels[1]:
                     confusion[labels[0], labels[1]] += 1
-    now = _f1(correct, predicted, gold)
+    now = score_of(correct, predicted, gold).f1
     kinds = {
         kind: KindOfError(
             counts[kind],
             # Mended, the gold spans of the errors are predicted, and what was predicted is not.
-            _f1(correct + gold_in[kind], predicted - predicted_in[kind] + gold_in[kind], gold)
+            score_of(
+                correct + gold_in[kind], predicted - predicted_in[kind] + gold_in[kind], gold
+            ).f1
             - now,
             tuple(kept[kind]),
         )
@@ -212,7 +215,3 @@ def error_report(sentences: Iterable[Aligned], examples: int = 5) -> ErrorReport
 def _example(error: Error, sentence: Aligned) -> Example:
     line = sentence.line_of(min((*error.gold, *error.predicted))[0])
     return Example(error.gold, error.predicted, tuple(sentence.words), line, error.sentence)
-
-
-def _f1(correct: int, predicted: int, gold: int) -> float:
-    return 2 * correct / (predicted + gold) if correct else 0.0

@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Literal
 
-from tagkit.evaluation.analysis.analysis_text import marked
+from tagkit.evaluation.analysis.analysis_text import NAME, side_lines
 from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.limits import EPSILON
-from tagkit.text.json_text import Record, plain
+from tagkit.text.json_text import INTERNAL, Record
 from tagkit.text.schemes import SpanTuple
 from tagkit.value_checks import check_probability
-from tagkit.wording import cells, plural, shortened, shown_name, visible
+from tagkit.wording import plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]
 FoldsBy = Literal["sentence", "entity"]
@@ -36,7 +36,7 @@ FoldsBy = Literal["sentence", "entity"]
 # Of an audit in lines of text: the width of a file, and the places of labels.
 _WIDTH = 80
 _INDENT = " " * 6
-_NAME = len("predicted") + 2
+_CONTEXT = 6  # words on either side of a doubt
 # Score below which a contradiction more often says something of the models than of gold.
 _WEAK = 0.5
 
@@ -134,7 +134,9 @@ class Audit(Record):
     agreement: float
     doubts: tuple[Doubt, ...]
     contradicted: tuple[int, ...]
-    sentences: tuple[tuple[str, ...], ...] = field(repr=False)
+    sentences: tuple[tuple[str, ...], ...] = field(
+        default=(), repr=False, metadata={INTERNAL: True}
+    )
     unit: str = "sentence"
 
     def weights(self, epsilon: float = EPSILON) -> tuple[float, ...]:
@@ -145,11 +147,6 @@ class Audit(Record):
         """
         check_probability("epsilon", epsilon)
         return tuple(epsilon**count for count in self.contradicted)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Each field by its name, as values that JSON has; the corpus itself is left out."""
-        found = {name: plain(getattr(self, name)) for name in self.__slots__}
-        return {name: value for name, value in found.items() if name != "sentences"}
 
 
 def differences(
@@ -295,23 +292,14 @@ def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[st
 
 
 def _label_lines(doubt: Doubt, room: int) -> Iterator[str]:
-    left = room - len(_INDENT) - _NAME
     sides = {"gold": doubt.gold, "predicted": doubt.predicted}
-    if doubt.what == "class":
-        for name, labels in sides.items():
-            text = ", ".join(label_cell(label) for _, _, label in labels) or "(no class)"
-            yield f"{_INDENT}{name:<{_NAME}}{shortened(text, left)}"
-        text = " ".join(map(visible, doubt.words))
-        yield f"{_INDENT}{'text':<{_NAME}}{shortened(text, left)}"
+    if doubt.what != "class":
+        yield from side_lines(doubt.words, sides, room, _INDENT, _CONTEXT)
         return
-    both = (*doubt.gold, *doubt.predicted)
-    start, end = min(each[0] for each in both), max(each[1] for each in both)
-    # As many words around the place as both lines have room for, up to a few.
-    shown = {}
-    for around in range(6, -1, -1):
-        window = max(0, start - around), min(len(doubt.words), end + around)
-        shown = {name: marked(doubt.words, spans, window) for name, spans in sides.items()}
-        if max(map(cells, shown.values())) <= left:
-            break
-    for name, text in shown.items():
-        yield f"{_INDENT}{name:<{_NAME}}{shortened(text, left)}"
+    texts = {
+        name: ", ".join(label_cell(label) for _, _, label in labels) or "(no class)"
+        for name, labels in sides.items()
+    }
+    texts["text"] = " ".join(map(visible, doubt.words))
+    for name, text in texts.items():
+        yield f"{_INDENT}{name:<{NAME}}{shortened(text, room - len(_INDENT) - NAME)}"

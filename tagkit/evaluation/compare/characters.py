@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from tagkit.corpus.records.alignment import Place, overlaps, tokens_of
-from tagkit.corpus.source.options import Item
+from tagkit.corpus.records.alignment import overlaps, side_by_side, tokens_of
 from tagkit.errors import FormatError, SpanErrors
-from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
+from tagkit.evaluation.scores.pairing import Labelled, Spot, difference, origin, text_of
+from tagkit.text.records import Document, Sentence, Span, joined
 from tagkit.text.schemes import SpanTuple, from_spans
 from tagkit.text.span_cuts import divides_any
-from tagkit.wording import quoted
 
 _SHOWN = 40  # characters of a text that a message quotes
 SpansOf = Callable[[Sequence[str]], Iterable[SpanTuple]]  # of tags
@@ -30,71 +29,69 @@ class Characters:
     """Records laid end to end without white space, and where their parts are.
 
     Attributes:
-        name: of their file, for messages.
+        side: the records.
         text: the characters.
-        items: the records.
         starts: where each record begins in `text`.
         sentences: where each sentence begins.
         edges: where tokens begin and end.
-        has_tokens: whether the file itself says what the tokens are.
         spans: start, end and label of each span, in order.
+        probabilities: of each span; None where it has none.
     """
 
-    name: str
+    side: Labelled
     text: str
-    items: Sequence[Item]
     starts: Sequence[int]
     sentences: Sequence[int]
     edges: Sequence[int]
-    has_tokens: bool
     spans: Sequence[SpanTuple]
+    probabilities: Sequence[float | None]
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether the file itself says what the tokens are."""
+        items = self.side.items
+        return all(isinstance(item, Sentence) or item.tokens is not None for item in items)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no span shares a character with another."""
+        return side_by_side(sorted((start, end) for start, end, _ in self.spans))
 
 
 def characters_of_both(
-    gold: tuple[Sequence[Item], str],
-    predicted: tuple[Sequence[Item], str],
-    tokenizer: str,
-    spans_of: SpansOf,
-    *,
-    whole: bool,
+    gold: Labelled, predicted: Labelled, tokenizer: str, spans_of: SpansOf, *, whole: bool
 ) -> tuple[Characters, Characters]:
-    """The characters of two files, which are the same in both where that can be.
+    """The characters of two files, which are the same in both.
 
     Args:
-        gold: records, and the name of their file.
-        predicted: the same of the predictions.
+        gold: the gold records.
+        predicted: the predicted ones.
         tokenizer: as for `characters_of`, and so are the others.
         spans_of: how spans are found in the tags of sentences.
         whole: whether each record is one sequence of tokens.
 
     Raises:
-        SpanErrors: spans that overlap; all of them.
-        FormatError: a span without a character that is no white space.
+        SpanErrors: spans of a text that overlap; all of them.
+        FormatError: a span without a character that is no white space; or the texts differ: with
+            the file and line of both, and what stands there.
     """
     # Written from CoNLL-U by its words, a text differs at its multiword tokens from that of the
-    # corpus: "de le" and "du". So the words are tried where the texts are not the same.
-    refused: SpanErrors | None = None
+    # corpus, "de le" and "du", and two words of "du" share a place. So the words are tried too.
     for by_words in (False, True):
-        try:
-            ours, theirs = (
-                characters_of(*side, tokenizer, spans_of, whole=whole, by_words=by_words)
-                for side in (gold, predicted)
-            )
-        except SpanErrors as error:  # of two words of a multiword token, which share a place
-            if by_words:
-                raise
-            refused = error
-            continue
-        if ours.text == theirs.text:
+        ours, theirs = (
+            characters_of(side, tokenizer, spans_of, whole=whole, by_words=by_words)
+            for side in (gold, predicted)
+        )
+        if ours.text == theirs.text and ours.is_flat and theirs.is_flat:
             return ours, theirs
-    if refused is not None:
-        raise refused
-    return ours, theirs
+    pairs = enumerate(zip(ours.text, theirs.text, strict=False))
+    shorter = min(len(ours.text), len(theirs.text))
+    at = next((index for index, (one, other) in pairs if one != other), shorter)
+    raise difference(_spot(ours, at), _spot(theirs, at))
 
 
 def characters_of(
-    items: Sequence[Item],
-    name: str,
+    side: Labelled,
     tokenizer: str,
     spans_of: SpansOf,
     *,
@@ -104,15 +101,14 @@ def characters_of(
     """The characters of records, with their tokens and spans.
 
     Args:
-        items: the records.
-        name: of their file.
+        side: the records.
         tokenizer: a name in `TOKENIZERS`, for texts without tokens.
         spans_of: how spans are found in the tags of sentences.
         whole: whether each record is one sequence of tokens.
         by_words: whether the words of sentences are taken even where their text is known.
 
     Raises:
-        SpanErrors: spans that overlap; all of them.
+        SpanErrors: spans of a text that overlap; all of them.
         FormatError: a span without a character that is no white space.
     """
     texts: list[str] = []
@@ -120,127 +116,55 @@ def characters_of(
     sentences: list[int] = []
     edges: list[int] = []
     spans: list[SpanTuple] = []
+    probabilities: list[float | None] = []
     errors: list[FormatError] = []
     done = 0
-    for item in items:
+    for item in side.items:
         starts.append(done)
-        record = _parts_of(item, name, tokenizer, spans_of, whole=whole, by_words=by_words)
-        errors += record.overlaps
+        if isinstance(item, Document):
+            text, tokens = item.text, tokens_of(item, tokenizer, whole=whole)
+            found = [(span.start, span.end, span.label) for span in item.spans or ()]
+            probabilities += [span.probability for span in item.spans or ()]
+            errors += overlaps(item)
+        else:
+            text, places = joined(item.words)
+            if item.text is not None and not by_words:
+                text, places = item.text, item.places
+            tokens = [list(places)]
+            tagged = spans_of(item.tags or ())
+            found = [(places[start][0], places[end - 1][1], label) for start, end, label in tagged]
         # Number of characters that are no white space before each place of the text.
-        before = list(accumulate((not char.isspace() for char in record.text), initial=done))
-        texts.append("".join(record.text.split()))
-        for tokens in record.sentences:
-            if tokens:
-                sentences.append(before[tokens[0][0]])
-                edges += (before[at] for token in tokens for at in token)
-        for start, end, label in record.spans:
+        before = list(accumulate((not char.isspace() for char in text), initial=done))
+        texts.append("".join(text.split()))
+        for sentence in tokens:
+            if sentence:
+                sentences.append(before[sentence[0][0]])
+                edges += (before[at] for token in sentence for at in token)
+        for start, end, label in found:
             if before[start] == before[end]:
-                raise _white_space(item, name, label, start, end)
+                problem = f"expected a span of characters, found white space: {label} {start} {end}"
+                raise FormatError(*origin(item, side.name), problem)
             spans.append((before[start], before[end], label))
         done = before[-1]
     if errors:
         raise SpanErrors(errors, "Keep one of each two: spans that overlap cannot be scored")
-    return Characters(
-        name=name,
-        text="".join(texts),
-        items=items,
-        starts=starts,
-        sentences=sentences,
-        edges=edges,
-        has_tokens=all(isinstance(item, Sentence) or item.tokens is not None for item in items),
-        spans=spans,
-    )
+    return Characters(side, "".join(texts), starts, sentences, edges, spans, probabilities)
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """The text of a record, with the places of its tokens, by sentence, and of its spans."""
-
-    text: str
-    sentences: Sequence[Sequence[Place]]
-    spans: Sequence[SpanTuple]
-    overlaps: Sequence[FormatError]
-
-
-def _parts_of(
-    item: Item, name: str, tokenizer: str, spans_of: SpansOf, *, whole: bool, by_words: bool
-) -> _Parts:
-    if isinstance(item, Document):
-        spans = [(span.start, span.end, span.label) for span in item.spans or ()]
-        return _Parts(item.text, tokens_of(item, tokenizer, whole=whole), spans, overlaps(item))
-    text, places = item.text, item.places
-    if text is None or by_words:
-        text, places = joined(item.words)
-    tagged = list(spans_of(item.tags or ()))
-    spans = [(places[start][0], places[end - 1][1], label) for start, end, label in tagged]
-    if all(one[1] <= other[0] for one, other in pairwise(spans)):
-        return _Parts(text, [places], spans, [])
-    # Words of a multiword token share a place in the text.
-    lines = tuple(_origin(item, name, start)[1] for start, _, _ in tagged)
-    shown = tuple(TextSpan(text[start:end], start, end, label) for start, end, label in spans)
-    document = Document(text, shown, source=name, line=lines[0], span_lines=lines)
-    return _Parts(text, [places], spans, overlaps(document))
-
-
-def _white_space(item: Item, name: str, label: str, start: int, end: int) -> FormatError:
-    problem = f"expected a span of characters, found white space: {label} {start} {end}"
-    return FormatError(*_origin(item, name), problem)
-
-
-def _origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:
-    """File and line of a record, or of one word of a sentence."""
-    if isinstance(item, Document):
-        return item.source or name, item.line
-    return name, item.lines[word] if item.lines else 1
-
-
-def require_same_characters(gold: Characters, predicted: Characters) -> None:
-    """Raise where the texts of two files differ, white space left aside.
-
-    Raises:
-        FormatError: they do; with the file and line of both, and what stands there.
-    """
-    if gold.text == predicted.text:
-        return
-    pairs = enumerate(zip(gold.text, predicted.text, strict=False))
-    shorter = min(len(gold.text), len(predicted.text))
-    at = next((index for index, (ours, theirs) in pairs if ours != theirs), shorter)
-    expected, found = _place(gold, at), _place(predicted, at)
-    beside = f" as on {expected.file}:{expected.line}" if expected.text else ""
-    raise FormatError(
-        found.file,
-        found.line,
-        f"expected {_quoted(expected.text)}{beside}, found {_quoted(found.text)}",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A file and line, and the text there; the last line with an empty text for a file's end."""
-
-    file: str
-    line: int
-    text: str
-
-
-def _place(side: Characters, at: int) -> _Place:
-    index = bisect_right(side.starts, at) - 1
+def _spot(characters: Characters, at: int) -> Spot:
+    """What stands at a place: the whole word that it is in, and some of what follows it."""
+    index = bisect_right(characters.starts, at) - 1
+    side = characters.side
     if index < 0:
-        return _Place(side.name, 1, "")
-    item, inside = side.items[index], at - side.starts[index]
-    text = " ".join(item.words) if isinstance(item, Sentence) else item.text
-    # The whole word that begins to differ, and some of what follows it.
+        return Spot(side.name, 1, None)
+    item, inside = side.items[index], at - characters.starts[index]
+    text = text_of(item)
     offset = bisect_right(list(accumulate(not char.isspace() for char in text)), inside)
     begin = max(text.rfind(" ", 0, offset), text.rfind("\n", 0, offset)) + 1
-    rest = text[begin : begin + _SHOWN] if at < len(side.text) else ""
     # A word may hold blanks, where tabs separate columns: their number is not that of the words.
     ends = accumulate(len(word) + 1 for word in item.words) if isinstance(item, Sentence) else ()
-    word = bisect_right(list(ends), begin)
-    return _Place(*_origin(item, side.name, word), rest)
-
-
-def _quoted(text: str) -> str:
-    return quoted(text) if text else "the end of the file"
+    place = origin(item, side.name, bisect_right(list(ends), begin))
+    return Spot(*place, text[begin : begin + _SHOWN] if at < len(characters.text) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,15 +213,13 @@ def tags_by_characters(
     sentences = []
     for (first, end), tags in zip(sequences, ours, strict=True):
         words = tuple(gold.text[a:b] for a, b in pairwise(edges[first : end + 1]))
-        line = _line_of(gold, edges[first])
-        sentences.append(Sentence(words, tags, lines=(line,) * len(words) if line else ()))
+        source, line = origin(
+            gold.side.items[bisect_right(gold.starts, edges[first]) - 1], gold.side.name
+        )
+        # Lines are those of the gold file; a record may stand in another one, of a folder.
+        lines = (line,) * len(words) if line and source == gold.side.name else ()
+        sentences.append(Sentence(words, tags, lines=lines))
     return TaggedPieces(ours, theirs, sentences)
-
-
-def _line_of(side: Characters, at: int) -> int:
-    """The line of the record that a place is in; 0 where it stands in another file."""
-    source, line = _origin(side.items[bisect_right(side.starts, at) - 1], side.name)
-    return line if source == side.name else 0
 
 
 def _tags(spans: Iterable[SpanTuple], sequences: Iterable[tuple[int, int]], scheme: str) -> Tags:

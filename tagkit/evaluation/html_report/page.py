@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
 from tagkit import __version__
 from tagkit.corpus.records.dataset import Split
@@ -19,21 +20,26 @@ from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, Measures, analyse, possible
 from tagkit.evaluation.analysis.by_sentence import parts_of
 from tagkit.evaluation.analysis.error_kinds import ErrorReport
-from tagkit.evaluation.analysis.label_errors import Audit, Doubt
+from tagkit.evaluation.analysis.label_errors import Audit
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
 from tagkit.evaluation.compare.systems import Systems
-from tagkit.evaluation.html_report.calibration import SetsSection, draw_calibration, draw_sets
-from tagkit.evaluation.html_report.curve import draw_learning_curve
-from tagkit.evaluation.html_report.errors import (
+from tagkit.evaluation.html_report.sections import (
+    Scored,
+    SetsSection,
+    draw_calibration,
+    draw_columns,
     draw_confusion,
+    draw_doubts,
     draw_errors,
+    draw_learning_curve,
+    draw_measures,
+    draw_scores,
+    draw_sets,
     draw_slices,
+    draw_systems,
     draw_words,
 )
-from tagkit.evaluation.html_report.label_errors import draw_doubts
-from tagkit.evaluation.html_report.scores import Scored, draw_columns, draw_measures, draw_scores
-from tagkit.evaluation.html_report.systems import draw_systems
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.report_text import label_cell
@@ -42,7 +48,6 @@ from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
 from tagkit.text.json_text import from_json
-from tagkit.text.schemes import SpanTuple
 from tagkit.wording import reason
 
 _Record = TypeVar("_Record")
@@ -176,9 +181,10 @@ def read_curve(path: Path) -> LearningCurve:
     Raises:
         DataError: it cannot be read, or is no learning curve.
     """
-    curve = _read_json(path, "the learning-curve.json of tagkit learning-curve", _curve_of)
+    expected = "the learning-curve.json of tagkit learning-curve"
+    stored = _read_json(path, expected, _StoredCurve, _is_curve)
     # Law and forecasts follow from the points: they are never other than those of this version.
-    return fit(*curve)
+    return fit(stored.measure, stored.points, stored.unit)
 
 
 def read_audit(path: Path) -> Audit:
@@ -187,68 +193,44 @@ def read_audit(path: Path) -> Audit:
     Raises:
         DataError: it cannot be read, or is no audit.
     """
-    return _read_json(path, "the JSON that tagkit audit prints", _audit_of)
+    return _read_json(path, "the JSON that tagkit audit prints", Audit, _is_audit)
 
 
-def _read_json(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Record:
+def _read_json(
+    path: Path, expected: str, kind: type[_Record], fits: Callable[[_Record], bool]
+) -> _Record:
     try:
-        return record(from_json(path.read_bytes()))
+        record = TypeAdapter(kind).validate_python(from_json(path.read_bytes()))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {reason(error)}") from None
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise DataError(f"{path}: expected {expected}, found something else") from None
+    except ValueError:  # also pydantic's, whose text names classes
+        record = None
+    if record is None or not fits(record):
+        raise DataError(f"{path}: expected {expected}, found something else")
+    return record
 
 
-def _curve_of(found: Any) -> tuple[str, list[Point], str]:
-    """Measure, points, and what a training sentence is called."""
-    points = [
-        Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
-        for each in found["points"]
-    ]
-    if not all(0 < each.sentences <= _MAX_SENTENCES and 0 <= each.score <= 1 for each in points):
-        raise ValueError("a point is out of range")
-    return str(found["measure"]), points, str(found["unit"])
+@dataclass(frozen=True, slots=True)
+class _StoredCurve:
+    """What is read of a learning-curve.json."""
+
+    measure: str
+    points: tuple[Point, ...]
+    unit: str
 
 
-def _audit_of(found: Any) -> Audit:
-    return Audit(
-        corpus=str(found["corpus"]),
-        folds=int(found["folds"]),
-        repeats=int(found["repeats"]),
-        folds_by=found["folds_by"],
-        seed=int(found["seed"]),
-        measure=str(found["measure"]),
-        agreement=float(found["agreement"]),
-        doubts=tuple(map(_doubt_of, found["doubts"])),
-        contradicted=tuple(map(int, found["contradicted"])),
-        sentences=(),
+def _is_curve(curve: _StoredCurve) -> bool:
+    return all(
+        0 < each.sentences <= _MAX_SENTENCES and 0 <= each.score <= 1 for each in curve.points
     )
 
 
-def _doubt_of(found: Any) -> Doubt:
-    words = tuple(map(str, found["words"]))
-    probabilities = found["gold_probability"], found["predicted_probability"]
-    if not all(0 <= float(each) <= 1 for each in probabilities):
-        raise ValueError("a probability out of range")
-    if not (found["gold"] or found["predicted"]):
-        raise ValueError("a doubt about nothing")
-    return Doubt(
-        what=found["what"],
-        line=int(found["line"]),
-        sentence=int(found["sentence"]),
-        gold=_span_tuples(found["gold"], len(words)),
-        predicted=_span_tuples(found["predicted"], len(words)),
-        gold_probability=float(found["gold_probability"]),
-        predicted_probability=float(found["predicted_probability"]),
-        contradicted=int(found["contradicted"]),
-        repeats=int(found["repeats"]),
-        score=float(found["score"]),
-        words=words,
-    )
-
-
-def _span_tuples(found: Any, words: int) -> tuple[SpanTuple, ...]:
-    spans = tuple((int(start), int(end), str(label)) for start, end, label in found)
-    if not all(0 <= start < end <= words for start, end, _ in spans):
-        raise ValueError("a span outside its sentence")
-    return spans
+def _is_audit(audit: Audit) -> bool:
+    for doubt in audit.doubts:
+        spans = (*doubt.gold, *doubt.predicted)
+        shares = doubt.gold_probability, doubt.predicted_probability
+        if not spans or not all(0 <= share <= 1 for share in shares):
+            return False
+        if not all(0 <= start < end <= len(doubt.words) for start, end, _ in spans):
+            return False
+    return True

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from tagkit.evaluation.reports.column_report import ColumnsReport
-from tagkit.evaluation.reports.report import Report, report_dict
+from tagkit.evaluation.reports.report import LabelScores, Report
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.metrics import (
     JOINT,
     MEAN,
     Comparison,
     Kind,
-    headline_metric,
-    history_values,
 )
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Labels, Score, count_classes
+from tagkit.text.json_text import INTERNAL
 from tagkit.text.schemes import span_tuples
 
 _AnyReport = TypeVar("_AnyReport", bound=Report)
@@ -29,7 +28,7 @@ NO_CLASS = ""  # in a confusion matrix: no class was likely
 
 
 @dataclass(frozen=True, slots=True)
-class ClassReport:
+class ClassReport(LabelScores):
     """Scores of predicted classes against gold.
 
     Attributes:
@@ -56,21 +55,7 @@ class ClassReport:
     types: Mapping[str, Score]
     confusion: Mapping[str, Mapping[str, int]]
     unknown: Mapping[str, int]
-    comparison: Comparison = field(compare=False, repr=False)
-
-    @property
-    def headline(self) -> float:
-        """The one number: accuracy, or micro F1 where a text may have several classes; 0 to 1."""
-        return headline_metric(self.comparison.kind).value(self.comparison)
-
-    @property
-    def measure(self) -> str:
-        """Name of the headline."""
-        return headline_metric(self.comparison.kind).name
-
-    def parts(self) -> dict[str, float]:
-        """Every metric by its name in history.jsonl."""
-        return history_values(self.comparison)
+    comparison: Comparison = field(compare=False, repr=False, metadata={INTERNAL: True})
 
     def confused(self) -> list[tuple[str, str, int]]:
         """Gold class, predicted class and texts of each confusion, the most frequent first."""
@@ -82,10 +67,6 @@ class ClassReport:
         ]
         # By name among equals, so that a report is the same on every run.
         return sorted(pairs, key=lambda pair: (-pair[2], pair))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return report_dict(self, self.comparison)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +128,12 @@ def label_reports(report: Report) -> dict[str, TagReport | ClassReport]:
 
 def scores_by_label(report: Report) -> dict[str, Mapping[str, Score]]:
     """Scores of each label: "types" of tags, "classes" of texts, or by the name of a tag column."""
-    match report:
-        case ColumnsReport():
-            return report.by_label()
-        case TagReport():
-            return {"types": report.types}
-        case ClassReport():
-            return {"classes": report.types}
-        case JointReport():
-            return {"types": report.tags.types, "classes": report.classes.types}
-    return {}
+    if isinstance(report, ColumnsReport):
+        return report.by_label()
+    return {
+        "classes" if isinstance(each, ClassReport) else "types": each.types
+        for each in label_reports(report).values()
+    }
 
 
 def counts_spans(report: Report) -> bool:
@@ -164,14 +141,10 @@ def counts_spans(report: Report) -> bool:
 
     Of a report of another kind, such as that of a task with its own, this is not known: True.
     """
-    match report:
-        case ColumnsReport():
-            return any(column.kind == Kind.SPANS for column in report.columns)
-        case TagReport():
-            return report.comparison.kind is Kind.SPANS
-        case JointReport():
-            return counts_spans(report.tags)
-    return True
+    if isinstance(report, ColumnsReport):
+        return any(column.kind == Kind.SPANS for column in report.columns)
+    kinds = {each.comparison.kind for each in label_reports(report).values()}
+    return Kind.TOKENS not in kinds
 
 
 def make_class_report(

@@ -7,7 +7,7 @@ Named Entities"; Chrupala 2008 for lemmas).
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,7 @@ from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
+from tagkit.text.json_text import Record
 from tagkit.text.morphology import attributes_of
 from tagkit.text.schemes import has_spans
 
@@ -23,7 +24,7 @@ FEATURES, LEMMAS = "features", "lemmas"  # likewise of one of them, which is non
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(Record):
     """Share of words whose value is right, 0 to 1, 0 without words; and how many there are."""
 
     accuracy: float
@@ -31,7 +32,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnReport:
+class ColumnReport(Record):
     """Scores of one column.
 
     Attributes:
@@ -85,21 +86,10 @@ class ColumnReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        found = {
-            "kind": self.kind,
-            "measure": self.measure,
-            "headline": self.headline,
-            "tokens": self.tokens,
-            "accuracy": self.accuracy,
-            "known": asdict(self.known),
-            "unknown": asdict(self.unknown),
-        }
-        if self.tags is not None:
-            found["tags"] = self.tags.to_dict()
-        if self.micro is not None and self.attributes is not None:
-            found["micro"] = asdict(self.micro)
-            found["attributes"] = {name: asdict(each) for name, each in self.attributes.items()}
-        return found
+        head = {"kind": self.kind, "measure": self.measure, "headline": self.headline}
+        values = Record.to_dict(self).items()
+        own = {key: value for key, value in values if key != "name" and value is not None}
+        return head | own
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A metric is named by its key in history.jsonl, so that each row of `METRICS` can
 an entry here. `rank` is the one place that knows that a loss is better when it is smaller.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.corpus.splits.splits import Corpus
@@ -13,6 +13,7 @@ from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.metrics import (
     CLASS_PREFIX,
+    METRICS,
     Comparison,
     Kind,
     headline_column,
@@ -91,16 +92,30 @@ def find_criterion(metric: str, kinds: Sequence[Kind], usual: str) -> Criterion:
         return Criterion(AUTO, usual, _headline, beside=beside if len(kinds) > 1 else {})
     if metric == LOSS:
         return Criterion(LOSS, LOSS, _headline, beside=beside)
-    for key, criterion in _criteria(metric, kinds, beside):
+    for kind in kinds:
         # In history.jsonl metrics of classes have a prefix. Without tags it may be left out.
-        if metric in (key, key.removeprefix(CLASS_PREFIX) if len(kinds) == 1 else key):
-            return criterion
-    raise DataError(
-        Message(
-            Setting("train.metric", clipped(metric)),
-            f": no such metric of this model; there are: {', '.join(names_of(kinds))}",
-        )
-    )
+        prefix = CLASS_PREFIX if kind.of_texts else ""
+        if not metric.startswith(prefix) and len(kinds) > 1:
+            continue
+        # With tags and classes in one model each name says which of the two is meant.
+        of = "class " if kind.of_texts and len(kinds) > 1 else ""
+        name = metric.removeprefix(prefix)
+        if name.startswith(_OF_LABEL):
+            label = name.removeprefix(_OF_LABEL)
+            own = "" if label == _BARE and kind is Kind.SPANS else label
+            return Criterion(
+                metric,
+                f"{of}F1 of {clipped(label, _MAX_LABEL)}",
+                _label_f1(own, of_classes=kind.of_texts),
+                label=own,
+                label_kind=kind,
+                beside=beside,
+            )
+        if (found := METRICS.get(name)) is not None and kind in found.kinds:
+            key = history_key(found, kind)
+            others = {each: head for each, head in beside.items() if each != key}
+            return Criterion(metric, of + found.name, _part(key), part=key, beside=others)
+    raise _unknown(metric, names_of(kinds))
 
 
 def find_column_criterion(metric: str, names: Mapping[str, str], usual: str) -> Criterion:
@@ -118,12 +133,12 @@ def find_column_criterion(metric: str, names: Mapping[str, str], usual: str) -> 
         return Criterion(metric, LOSS if metric == LOSS else usual, _headline)
     if metric in names:
         return Criterion(metric, names[metric], _part(metric), part=metric)
-    raise DataError(
-        Message(
-            Setting("train.metric", clipped(metric)),
-            f": no such metric of this model; there are: {', '.join([AUTO, LOSS, *names])}",
-        )
-    )
+    raise _unknown(metric, [AUTO, LOSS, *names])
+
+
+def _unknown(metric: str, names: Iterable[str]) -> DataError:
+    problem = f": no such metric of this model; there are: {', '.join(names)}"
+    return DataError(Message(Setting("train.metric", clipped(metric)), problem))
 
 
 def names_of(kinds: Sequence[Kind]) -> list[str]:
@@ -163,34 +178,6 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
 
 def _headline(report: Report) -> float:
     return report.headline
-
-
-def _criteria(
-    metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]
-) -> Iterator[tuple[str, Criterion]]:
-    """The metrics of these kinds, and the F1 of the label that `metric` names; with their names."""
-    for kind in kinds:
-        # With tags and classes in one model each name says which of the two is meant.
-        of = "class " if kind.of_texts and len(kinds) > 1 else ""
-        for each in metrics_of(kind):
-            key = history_key(each, kind)
-            others = {name: head for name, head in beside.items() if name != key}
-            yield key, Criterion(metric, of + each.name, _part(key), part=key, beside=others)
-        _, found, label = metric.partition(_OF_LABEL)
-        if found:
-            prefix = CLASS_PREFIX if kind.of_texts else ""
-            own = "" if label == _BARE and kind is Kind.SPANS else label
-            yield (
-                f"{prefix}{_OF_LABEL}{label}",
-                Criterion(
-                    metric,
-                    f"{of}F1 of {clipped(label, _MAX_LABEL)}",
-                    _label_f1(own, of_classes=kind.of_texts),
-                    label=own,
-                    label_kind=kind,
-                    beside=beside,
-                ),
-            )
 
 
 def _part(key: str) -> Callable[[Report], float]:

@@ -2,10 +2,18 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tagkit.evaluation.scores.metrics import JOINT, Comparison, Kind, added_metrics, headline_metric
+from tagkit.evaluation.scores.metrics import (
+    JOINT,
+    Comparison,
+    Kind,
+    added_metrics,
+    headline_metric,
+    history_values,
+)
+from tagkit.text.json_text import Record
 from tagkit.text.unit_kinds import UNIT_KINDS
 
 LANGUAGE = "language-model"  # `kind` of the report of one
@@ -36,28 +44,31 @@ class Report(Protocol):
         """
 
 
-def report_dict(report: Any, comparison: Comparison) -> dict[str, Any]:
-    """Plain values of a report's fields, and of the metrics that are no field.
+class LabelScores(Record):
+    """What reports on labels of one kind have in common; each has fields of its own."""
 
-    Args:
-        report: a dataclass.
-        comparison: what it was made of; the field of that name is left out.
-    """
-    found: dict[str, Any] = {"kind": str(comparison.kind)}
-    for each in fields(report):
-        if each.name != "comparison":  # the corpus itself, not a number on it
-            found[each.name] = _plain(getattr(report, each.name))
-    for metric in added_metrics(comparison.kind):  # the others are fields, or in `micro`
-        found[metric.key] = metric.value(comparison)
-    return found
+    __slots__ = ()
+    comparison: Comparison  # what was scored; not part of the JSON
 
+    @property
+    def headline(self) -> float:
+        """The one number: F1 of spans or of several classes a text, else accuracy; 0 to 1."""
+        return headline_metric(self.comparison.kind).value(self.comparison)
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return value
+    @property
+    def measure(self) -> str:
+        """Name of the headline."""
+        return headline_metric(self.comparison.kind).name
+
+    def parts(self) -> dict[str, float]:
+        """Every metric by its name in history.jsonl."""
+        return history_values(self.comparison)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values of the attributes and of further metrics, for JSON."""
+        comparison = self.comparison
+        added = {each.key: each.value(comparison) for each in added_metrics(comparison.kind)}
+        return {"kind": str(comparison.kind), **Record.to_dict(self), **added}
 
 
 @dataclass(frozen=True, slots=True)

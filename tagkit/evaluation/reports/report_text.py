@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tagkit.evaluation.reports.class_report import ClassReport, JointReport
+from tagkit.evaluation.reports.class_report import ClassReport, JointReport, label_reports
 from tagkit.evaluation.reports.column_report import ColumnReport, ColumnsReport
 from tagkit.evaluation.reports.language_report import LanguageReport, perplexity_text
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.reports.text_table import WIDE, counts, pair_table, shares, table
 from tagkit.evaluation.scores.metrics import Comparison, added_metrics
 from tagkit.evaluation.scores.scores import Score
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.wording import cells, clipped, listed, padded, plural, shortened, visible
+from tagkit.wording import cells, clipped, listed, plural, visible
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
 _MAX_LABEL = 60  # characters of a label in a table
-_MIN_LABEL = 12  # also on a narrow terminal
 MAX_LABELS = 1000  # that a line names
+_MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
 
 
 def label_cell(label: str) -> str:
@@ -118,15 +119,16 @@ def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:
 
 def _column_table(columns: Sequence[ColumnReport]) -> Iterator[str]:
     """Accuracy of whole values in each column."""
-    names = [label_cell(column.name) for column in columns]
-    first = max(map(cells, names))
-    yield f"{'':<{first}}  accuracy  known words  unknown words  tokens"
-    for name, column in zip(names, columns, strict=True):
-        unknown = f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-"
-        yield (
-            f"{padded(name, first)}  {column.accuracy:>8.4f}  {column.known.accuracy:>11.4f}  "
-            f"{unknown:>13}  {column.tokens:>6,}"
-        )
+    rows = [
+        [
+            label_cell(column.name),
+            *shares(column.accuracy, column.known.accuracy),
+            f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-",
+            f"{column.tokens:,}",
+        ]
+        for column in columns
+    ]
+    yield from table("", ("accuracy", "known words", "unknown words", "tokens"), rows, WIDE)
     total = max((column.unknown.support for column in columns), default=0)
     yield f"accuracy of whole values; {plural(total, 'token')} of words that train lacks"
 
@@ -158,19 +160,14 @@ def _table(
     types: Mapping[str, Score], means: Mapping[str, Score], width: int | None
 ) -> Iterator[str]:
     # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
-    heads = "  precision  recall      f1  support"
-    room = max(_MIN_LABEL, width - len(heads)) if width else _MAX_LABEL
-    rows = [(shortened(label_cell(label), room), score) for label, score in types.items()]
-    averages = list(means.items())
-    first = max(cells(label) for label, _ in (*rows, *averages))
-    yield f"{'':<{first}}{heads}"
-    for group in (rows, averages):  # a blank line after each
-        for label, score in group:
-            yield (
-                f"{padded(label, first)}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
-                f"{score.f1:>6.4f}  {score.support:>7,}"
-            )
-        yield ""
+    rows = [(label_cell(label), score) for label, score in types.items()]
+    groups = [
+        [(name, *shares(each.precision, each.recall, each.f1), *counts(each.support))
+         for name, each in group]
+        for group in (rows, means.items())
+    ]  # fmt: skip
+    heads = ("precision", "recall", "f1", "support")
+    yield from table("", heads, [*groups[0], (), *groups[1], ()], width or WIDE)
 
 
 def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
@@ -180,3 +177,57 @@ def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
             [f"{label_cell(label)} ({count:,})" for label, count in unknown.items()], MAX_LABELS
         )
         yield f"gold {kind} that the model does not know, all counted as errors: {named}"
+
+
+def confusion_lines(report: Report, width: int) -> Iterator[str]:
+    """The confusion matrix, or, of many classes, the pairs that are confused most often.
+
+    Nothing of a report without classes, and where nothing is confused.
+
+    Args:
+        report: of any task.
+        width: cells of the longest line.
+    """
+    parts = label_reports(report).values()
+    classes = next((each for each in parts if isinstance(each, ClassReport)), None)
+    if classes is None or not classes.confused():
+        return
+    predicted = {label for row in classes.confusion.values() for label in row}
+    labels = sorted(predicted | classes.confusion.keys())
+    counts = [
+        [classes.confusion.get(gold, {}).get(other, 0) for other in labels] for gold in labels
+    ]
+    names = [label_cell(label) for label in labels]
+    yield ""
+    if len(labels) <= _MAX_CLASSES and (lines := _matrix(names, counts, width)):
+        yield from lines
+        return
+    yield "confused most often"
+    yield ""
+    pairs = [
+        (label_cell(gold), label_cell(other), count)
+        for gold, other, count in classes.confused()[:_MAX_CLASSES]
+    ]
+    yield from pair_table(("gold", "predicted", "texts"), pairs, width)
+
+
+def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -> list[str]:
+    """A row for each gold class and a column for each predicted one; empty if it is too wide.
+
+    The columns have the names of the classes where the width suffices, else their numbers, and the
+    rows, which have both, are the legend.
+    """
+    corner = "gold \\ predicted"
+    figures = [[f"{count:,}" for count in row] for row in counts]
+    rows = [[name, *row] for name, row in zip(names, figures, strict=True)]
+    found = list(table(corner, names, rows, WIDE))
+    if max(map(cells, found)) <= width:
+        return found
+    numbers = [str(number) for number in range(1, len(names) + 1)]
+    digits = len(numbers[-1])
+    rows = [
+        [f"{number:>{digits}} {row[0]}", *row[1:]]
+        for number, row in zip(numbers, rows, strict=True)
+    ]
+    found = list(table(corner, numbers, rows, width))
+    return found if found[0].startswith(corner) and max(map(cells, found)) <= width else []

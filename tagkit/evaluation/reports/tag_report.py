@@ -5,15 +5,12 @@ scheme; a report always says which. Plain labels are scored token by token. The 
 seqeval's in both modes (`evaluation.verify` compares them).
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
-from tagkit.evaluation.reports.report import report_dict
-from tagkit.evaluation.reports.tag_pieces import TagPiece, TagPieces
-from tagkit.evaluation.scores.metrics import Comparison, Kind, headline_metric, history_values
+from tagkit.evaluation.reports.report import LabelScores
+from tagkit.evaluation.scores.metrics import Comparison, Kind
 from tagkit.evaluation.scores.scores import (
     Counts,
     Labels,
@@ -23,8 +20,9 @@ from tagkit.evaluation.scores.scores import (
     token_accuracy,
 )
 from tagkit.evaluation.scores.spans import well_formed_spans
+from tagkit.text.json_text import INTERNAL
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import DISPLAY, INSIDE, convert, has_spans, own_inside, span_tuples
+from tagkit.text.schemes import DISPLAY, INSIDE, has_spans, own_inside, span_tuples
 
 # As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
@@ -33,7 +31,7 @@ TOKENS = "per token"
 
 
 @dataclass(frozen=True, slots=True)
-class TagReport:
+class TagReport(LabelScores):
     """Scores of predicted tags against gold.
 
     Attributes:
@@ -62,25 +60,7 @@ class TagReport:
     weighted: Score
     types: Mapping[str, Score]
     unknown: Mapping[str, int]
-    comparison: Comparison = field(compare=False, repr=False)
-
-    @property
-    def headline(self) -> float:
-        """The one number: micro F1 of spans, accuracy of plain labels; 0 to 1."""
-        return headline_metric(self.comparison.kind).value(self.comparison)
-
-    @property
-    def measure(self) -> str:
-        """Name of the headline."""
-        return headline_metric(self.comparison.kind).name
-
-    def parts(self) -> dict[str, float]:
-        """Every metric by its name in history.jsonl."""
-        return history_values(self.comparison)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return report_dict(self, self.comparison)
+    comparison: Comparison = field(compare=False, repr=False, metadata={INTERNAL: True})
 
 
 def make_tag_report(
@@ -101,16 +81,16 @@ def make_tag_report(
         known: labels that the model can predict, "" of a bare prefix; None where that is not
             known.
     """
-    mode = _mode(scheme, strict=strict)
-    counts = _counts(gold, predicted, scheme, mode)
+    mode = mode_of(scheme, strict=strict)
+    counts = counts_of(gold, predicted, scheme, mode)
     # Of plain labels it is their micro recall, which has been counted already.
-    alike = _with_own_inside(gold, scheme), _with_own_inside(predicted, scheme)
+    alike = with_own_inside(gold, scheme), with_own_inside(predicted, scheme)
     accuracy = None if mode == TOKENS else token_accuracy(*alike)
     tokens = sum(map(len, gold))
-    return _report(scheme, mode, counts, len(gold), tokens, accuracy, known, gold, predicted)
+    return report_of(scheme, mode, counts, len(gold), tokens, accuracy, known, gold, predicted)
 
 
-def _with_own_inside(sequences: Labels, scheme: str) -> Labels:
+def with_own_inside(sequences: Labels, scheme: str) -> Labels:
     """Tags of BMES and IOBES in the letters of one, as which a tag is right in either."""
     if scheme not in INSIDE:
         return sequences
@@ -129,52 +109,14 @@ def with_sentences(report: TagReport, sentences: Sequence[Sentence], name: str) 
     return replace(report, comparison=comparison)
 
 
-def make_pieces_report(
-    pieces: TagPieces, scheme: str, *, strict: bool, converted: bool
-) -> TagReport:
-    """The report of `make_tag_report` on tags that were reduced to pieces; they are not kept.
-
-    Args:
-        pieces: of a corpus.
-        scheme: of the gold tags, one of `schemes.SCHEMES`.
-        strict: as the pieces are.
-        converted: whether predicted tags are in another scheme, and compared in that of gold.
-    """
-    mode = _mode(scheme, strict=strict)
-    counts, tokens = Counts(), Counts()
-    for times, gold, predicted in _by_times(pieces, scheme if converted else None):
-        counts.add(_counts(gold, predicted, scheme, mode), times)
-        if mode != TOKENS:
-            alike = _with_own_inside(gold, scheme), _with_own_inside(predicted, scheme)
-            tokens.add(count_tokens(*alike), times)
-    right = tokens.correct.total()
-    accuracy = None if mode == TOKENS else right / pieces.tokens if pieces.tokens else 0.0
-    return _report(scheme, mode, counts, pieces.sentences, pieces.tokens, accuracy)
-
-
-def _by_times(pieces: TagPieces, target: str | None) -> Iterator[tuple[int, Labels, Labels]]:
-    """Gold and predicted tags of the pieces that occur equally often."""
-    groups: dict[int, list[TagPiece]] = defaultdict(list)
-    for piece in pieces.pieces():
-        groups[piece.times].append(piece)
-    for times, group in groups.items():
-        predicted = [
-            # With the tag before, as it decides what a span of IOB1 begins with.
-            piece.predicted
-            if target is None
-            else convert((piece.before[1], *piece.predicted), target)[1:]
-            for piece in group
-        ]
-        yield times, [piece.gold for piece in group], predicted
-
-
-def _mode(scheme: str, *, strict: bool) -> str:
+def mode_of(scheme: str, *, strict: bool) -> str:
+    """How the tags of a scheme are counted: `CONLLEVAL`, `STRICT` or `TOKENS`."""
     if not has_spans(scheme):
         return TOKENS
     return STRICT if strict else CONLLEVAL
 
 
-def _report(
+def report_of(
     scheme: str,
     mode: str,
     counts: Counts,
@@ -216,7 +158,8 @@ def name_of_bare(labels: Collection[str]) -> str:
     return name
 
 
-def _counts(gold: Labels, predicted: Labels, scheme: str, mode: str) -> Counts:
+def counts_of(gold: Labels, predicted: Labels, scheme: str, mode: str) -> Counts:
+    """The decisions of tags by label, counted in a mode."""
     if mode == TOKENS:
         return count_tokens(gold, predicted)
     # Strict mode drops the ill-formed spans of a sentence and keeps its others.

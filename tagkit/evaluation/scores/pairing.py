@@ -1,33 +1,175 @@
-"""Gold records and predicted ones of the same tokens or the same texts, one by one."""
+"""Records with gold labels and with predictions, of files or of a program, and their pairing.
+
+Tokens and texts of both sides are the same, one by one: the first that differs is an error with the
+file and line of both.
+"""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat, zip_longest
 
 from tagkit.config import DataConfig
+from tagkit.corpus.records.answers import Answer, as_document, as_sentences, column_names
+from tagkit.corpus.records.record_checks import check_answer, checked_item
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
-from tagkit.evaluation.scores.labelled_records import Labelled
-from tagkit.text.records import Document, Sentence
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, convert
-from tagkit.wording import quoted
+from tagkit.wording import clipped, quoted
 
-_Word = tuple[str, int]  # and its line; "" and 0 at the end of a sentence
-_END: _Word = ("", 0)
+TAGS, CLASSES = "tags", "classes"
 
 
-def require_same_tokens(
-    gold_name: str, gold: Sequence[Sentence], beside: str, predicted: Sequence[Sentence]
-) -> None:
-    """Raise at the first token or sentence that only one of the files has.
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Records with labels.
+
+    Attributes:
+        name: of their file; "gold" or "pred" for records of a program.
+        items: the records; those of a file are all sentences or all documents.
+        is_ordered: whether their order is that of the corpus.
+        gives_classes: whether they are answers of a model with classes, likely ones or not.
+        has_cells: whether they are of a table, where a text has one cell for its classes.
+        remedy: the end of a message on tags that are not the expected ones.
+    """
+
+    name: str
+    items: Sequence[Item]
+    is_ordered: bool = True
+    gives_classes: bool = False
+    has_cells: bool = False
+    remedy: str = ""
+
+    @property
+    def kinds(self) -> set[str]:
+        """Which of `TAGS`, spans among them, and `CLASSES` they have, one of them at least."""
+        has_tags = any(
+            (item.spans if isinstance(item, Document) else item.tags) is not None
+            for item in self.items
+        )
+        has_classes = any(item.labels for item in self.items)
+        return {kind for kind, is_there in ((TAGS, has_tags), (CLASSES, has_classes)) if is_there}
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the tag columns where there are several; else none."""
+        return next(filter(None, map(column_names, self.items)), ())
+
+    @property
+    def holds(self) -> str:
+        """What they hold, in a few words, for people."""
+        has_spans = any(
+            isinstance(item, Document) and item.spans is not None for item in self.items
+        )
+        names = {TAGS: "spans" if has_spans else "tags", CLASSES: "classes"}
+        kinds = self.kinds
+        return " and ".join(name for kind, name in names.items() if kind in kinds) or "no labels"
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether they are documents, and none of them has a span."""
+        return all(isinstance(item, Document) and not item.spans for item in self.items)
+
+    @property
+    def sentences(self) -> list[Sentence] | None:
+        """The records where they are sentences, each with tags; None where they are documents.
+
+        Raises:
+            FormatError: a sentence without tags.
+        """
+        found = [item for item in self.items if isinstance(item, Sentence)]
+        if len(found) != len(self.items):
+            return None
+        for sentence in found:
+            if sentence.tags is None:
+                line = sentence.lines[0] if sentence.lines else 1
+                raise FormatError(self.name, line, "expected tags, found none")
+        return found
+
+
+def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:
+    """Records of a program, in which the number of a record stands for a line that it lacks.
 
     Raises:
-        FormatError: there is one; with the file and line of both.
+        DataError: something is no record, or there are none.
     """
-    for _ in same_tokens(gold_name, gold, beside, predicted):
-        pass
+    items: list[Item] = []
+    gives_classes = False
+    for number, record in enumerate(records, 1):
+        items += _items_of(record, number, name)
+        gives_classes |= bool(isinstance(record, Prediction | TaggedText) and record.scores)
+    if not items:
+        raise DataError(f"{name}: expected at least one record, found none")
+    return Labelled(name, tuple(items), gives_classes=gives_classes)
+
+
+def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:
+    """A record as it is; an answer as its sentences.
+
+    Raises:
+        DataError: it is no record, or one whose parts do not fit together.
+    """
+    items: Iterable[Item]
+    where = f"{name}: record {number:,}"
+    if isinstance(record, Sentence | Document):
+        items = [checked_item(record, where)]
+    elif isinstance(record, Prediction | TaggedText):
+        check_answer(record, where)
+        items = as_sentences(record)
+        if isinstance(record, TaggedText) and not record.sentences:
+            items = [as_document(record)]  # a blank text is one record all the same
+    else:
+        raise DataError(
+            f"{name}: expected a Sentence, a Document, or a model's answer, found "
+            f"{clipped(repr(record))}"
+        )
+    for item in items:
+        if isinstance(item, Sentence) and not item.lines:
+            item = replace(item, lines=(number,) * len(item))
+        if isinstance(item, Document) and not item.source:
+            item = replace(item, source=name, line=number)
+        yield item
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What stands at a place of a file.
+
+    Attributes:
+        file: its name.
+        line: from 1; at an end the last line before it.
+        text: that stands there; None at an end.
+        end: of what it is the end there.
+    """
+
+    file: str
+    line: int
+    text: str | None
+    end: str = "file"
+
+    def __str__(self) -> str:
+        """For an error."""
+        return f"the end of the {self.end}" if self.text is None else quoted(self.text)
+
+
+def difference(wanted: Spot, found: Spot) -> FormatError:
+    """The error of two files that differ, with what both have at the first such place."""
+    beside = "" if wanted.text is None else f" as on {wanted.file}:{wanted.line}"
+    return FormatError(found.file, found.line, f"expected {wanted}{beside}, found {found}")
+
+
+def origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:
+    """File and line of a record, or of one word of a sentence, in a file or folder of this name."""
+    if isinstance(item, Document):
+        return item.source or name, item.line
+    return name, item.lines[word] if item.lines else 1
+
+
+def text_of(item: Item) -> str:
+    """The text of a record; that of a sentence as its words with blanks between them."""
+    return item.text if isinstance(item, Document) else " ".join(item.words)
 
 
 def same_tokens(
@@ -43,39 +185,33 @@ def same_tokens(
     last_line = 1
     for ours, theirs in zip_longest(gold, predicted, fillvalue=none):
         if tuple(ours.words) != tuple(theirs.words):  # a program may have made lists
-            raise _difference(gold_name, ours, beside, theirs, last_line)
+            spots = zip(_spots(ours, gold_name, 1), _spots(theirs, beside, last_line), strict=False)
+            raise next(difference(*pair) for pair in spots if pair[0].text != pair[1].text)
         last_line = theirs.lines[-1] if theirs.lines else 1
         yield ours, theirs
 
 
-def _difference(
-    gold_name: str, ours: Sentence, beside: str, theirs: Sentence, last_line: int
-) -> FormatError:
-    """The error of the first token that differs; `last_line` is that before the predicted one."""
-    pairs = zip_longest(_words(ours), _words(theirs), fillvalue=_END)
-    wanted, found = next((one, other) for one, other in pairs if one[0] != other[0])
-    # At the end of a sentence or file there is no line: the one before it is named.
-    line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
-    place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
-    texts = [
-        quoted(word[0]) if word[1] else f"the end of the {'sentence' if side.words else 'file'}"
-        for word, side in ((wanted, ours), (found, theirs))
-    ]
-    return FormatError(beside, line, f"expected {texts[0]}{place}, found {texts[1]}")
-
-
-def _words(sentence: Sentence) -> Iterable[_Word]:
-    return zip(sentence.words, sentence.lines or repeat(1), strict=False)
+def _spots(sentence: Sentence, name: str, last_line: int) -> Iterator[Spot]:
+    """The words of a sentence, and then its end again and again; `last_line` is that before it."""
+    for word, line in zip(sentence.words, sentence.lines or repeat(1), strict=False):
+        yield Spot(name, line, word)
+    line = sentence.lines[-1] if sentence.lines else last_line
+    yield from repeat(Spot(name, line, None, "sentence" if sentence.words else "file"))
 
 
 def predicted_tags(
-    sentences: Sequence[Sentence], name: str, data: DataConfig, scheme: str, *, strict: bool
+    predicted: Labelled,
+    sentences: Sequence[Sentence],
+    data: DataConfig,
+    scheme: str,
+    *,
+    strict: bool,
 ) -> list[Sequence[str]]:
     """The predicted tags of sentences, in the scheme of the gold ones.
 
     Args:
+        predicted: whose sentences they are.
         sentences: with predictions, perhaps in another scheme.
-        name: of their file, for messages.
         data: says whether tags are plain labels, even if they look like those of spans.
         scheme: of the gold tags.
         strict: whether tags count as they are, in the scheme of the gold ones alone.
@@ -85,7 +221,7 @@ def predicted_tags(
         DataError: the tags are plain labels where gold has spans, or the reverse.
     """
     named = PLAIN if data.scheme == PLAIN else "auto"
-    found = scheme_of(sentences, name, named, scheme).scheme
+    found = scheme_of(sentences, predicted.name, named, scheme, predicted.remedy).scheme
     # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags that
     # `convert` has made well-formed.
     as_they_are = strict or found == scheme
@@ -100,22 +236,15 @@ def paired_texts(gold: Labelled, predicted: Labelled) -> tuple[Sequence[Item], S
     others.
 
     Raises:
-        DataError: a file holds no text.
         FormatError: a text that only one of the files has.
     """
-    for file in (gold, predicted):
-        if not file.items:
-            raise DataError(f"{file.name}: holds no text")
     found: Sequence[Item | None] = predicted.items
     if not (gold.is_ordered and predicted.is_ordered):
         found = _in_order_of(gold.items, predicted.items)
     pairs: list[Item] = []
     for ours, theirs in zip_longest(gold.items, found):
         if ours is None or theirs is None or _key(ours) != _key(theirs):
-            place = f" as on {_place(ours, gold.name)}" if ours else ""
-            where = theirs or predicted.items[-1]
-            source, line = _source(where, predicted.name), _line(where, last=theirs is None)
-            raise FormatError(source, line, f"expected {_text(ours)}{place}, found {_text(theirs)}")
+            raise difference(_spot(ours, gold), _spot(theirs, predicted))
         pairs.append(theirs)
     return gold.items, pairs
 
@@ -146,25 +275,10 @@ def _in_order_of(wanted: Sequence[Item], found: Sequence[Item]) -> list[Item | N
 
 
 def _key(item: Item) -> str:
-    text = item.text if isinstance(item, Document) else " ".join(item.words)
-    return "".join(text.split())
+    return "".join(text_of(item).split())
 
 
-def _text(item: Item | None) -> str:
+def _spot(item: Item | None, side: Labelled) -> Spot:
     if item is None:
-        return "the end of the file"
-    return quoted(item.text if isinstance(item, Document) else " ".join(item.words))
-
-
-def _source(item: Item, name: str) -> str:
-    return (item.source if isinstance(item, Document) else "") or name
-
-
-def _line(item: Item, *, last: bool = False) -> int:
-    if isinstance(item, Document):
-        return item.line
-    return item.lines[-1 if last else 0] if item.lines else 1
-
-
-def _place(item: Item, name: str) -> str:
-    return f"{_source(item, name)}:{_line(item)}"
+        return Spot(*origin(side.items[-1], side.name, -1), None)
+    return Spot(*origin(item, side.name), text_of(item))

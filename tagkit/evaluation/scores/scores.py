@@ -77,10 +77,10 @@ class Counts:
         """The scores that follow from these numbers."""
         labels = sorted(self.gold.keys() | self.predicted.keys())
         types = {
-            label: _score(self.correct[label], self.predicted[label], self.gold[label])
+            label: score_of(self.correct[label], self.predicted[label], self.gold[label])
             for label in labels
         }
-        micro = _score(self.correct.total(), self.predicted.total(), self.gold.total())
+        micro = score_of(self.correct.total(), self.predicted.total(), self.gold.total())
         scores = list(types.values())
         return ScoreTable(
             types=types,
@@ -173,7 +173,8 @@ def token_accuracy(gold: Labels, predicted: Labels) -> float:
     return correct / total if total else 0.0
 
 
-def _score(correct: int, predicted: int, gold: int) -> Score:
+def score_of(correct: int, predicted: int, gold: int) -> Score:
+    """The scores that follow from numbers of decisions; 0 where a number is."""
     precision = correct / predicted if predicted else 0.0
     recall = correct / gold if gold else 0.0
     # The same as 2PR / (P + R), rounded once: two epochs with the same counts in other

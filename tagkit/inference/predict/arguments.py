@@ -11,6 +11,8 @@ from tagkit.models.answers.texts import words_of
 from tagkit.text.records import Prediction, Sentence
 from tagkit.wording import clipped, plural
 
+_OPTIONS = tuple(field.name for field in fields(PredictionOptions))
+
 
 def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
     """The sentences of a call, which are read more than once, with their words in tuples.
@@ -31,10 +33,12 @@ def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> P
     Raises:
         DataError: one is unknown.
     """
-    names = [field.name for field in fields(PredictionOptions)]
-    if unknown := [name for name in named if name not in names]:
-        raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {', '.join(names)}")
-    return replace(options or PredictionOptions(), **named)
+    if unknown := [name for name in named if name not in _OPTIONS]:
+        expected = ", ".join(_OPTIONS)
+        raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {expected}")
+    if options is None:
+        return PredictionOptions(**named)
+    return replace(options, **named) if named else options
 
 
 def check_predictions(sentences: Sequence[Sentence], predictions: Sequence[Any]) -> None:

@@ -150,8 +150,8 @@ class SentencePredictor:
             options.on_long(len(sentence))
             plans[number] = windows(len(sentence), longest)
             pieces += (cut(sentence, window) for window in plans[number])
-        minimum, confidence = options.min_confidence, options.confidence
-        inner = replace(options, confidence=confidence or minimum is not None)
+        minimum = options.min_confidence
+        inner = options if minimum is None else replace(options, confidence=True)
         # In the order of sentences and of their windows.
         predictions = self.task.predict(self._context, pieces, inner, self._batches.answers)
         if plans:
@@ -167,7 +167,7 @@ class SentencePredictor:
         if minimum is None:
             return predictions
         predictions = self.answers.unlikely_removed(predictions, minimum, options.on_removed)
-        return predictions if confidence else [*map(without_probabilities, predictions)]
+        return predictions if options.confidence else [*map(without_probabilities, predictions)]
 
     @chosen_threads()
     def _alternatives(

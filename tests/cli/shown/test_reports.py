@@ -10,8 +10,7 @@ from random_language_model import context_of
 
 from tagkit.cli.shown.reports import info_lines
 from tagkit.evaluation.reports.class_report import make_class_report
-from tagkit.evaluation.reports.confusion_text import confusion_lines
-from tagkit.evaluation.reports.report_text import report_lines
+from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
 
 
 def test_a_matrix_is_printed_whole_or_as_its_largest_cells(tagkit: Program, tmp_path: Path) -> None:

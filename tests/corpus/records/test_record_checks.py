@@ -13,7 +13,7 @@ from tagkit.corpus.records.answers import Answer, as_items
 from tagkit.corpus.records.record_checks import RecordFacts, facts_of
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError
-from tagkit.evaluation.scores.labelled_records import labelled_records
+from tagkit.evaluation.scores.pairing import labelled_records
 from tagkit.text.records import (
     Document,
     Prediction,

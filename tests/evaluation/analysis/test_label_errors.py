@@ -157,19 +157,7 @@ def test_as_json_an_audit_has_its_doubts_and_not_the_corpus() -> None:
     ]  # fmt: skip
 
 
-LONG_SENTENCE = (
-    "Ada",
-    "Byron",
-    "left",
-    "New",
-    "York",
-    "\x1b[31m",
-    "for",
-    "good",
-    "and",
-    "all",
-    ".",
-)
+LONG_SENTENCE = tuple("Ada Byron left New York \x1b[31m for good and all .".split(" "))
 SPAN = Doubt(
     "span", 12, 0, ((0, 2, "PER"),), ((0, 1, "PER"),), 0.1234, 0.75, 2, 3, 0.91, LONG_SENTENCE
 )

@@ -53,33 +53,14 @@ def test_a_probability_behind_the_predicted_tags_is_no_tag(tmp_path: Path) -> No
     assert report == make_tag_report(*TAGS, "iob2")
 
 
-def test_features_of_the_config_are_not_asked_of_the_files(tmp_path: Path) -> None:
-    gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
-    assert compare(gold, predicted, "data.feature_columns=[2]") == make_tag_report(*TAGS, "iob2")
-
-
-def test_files_that_look_like_text_are_said_to_be_read_as_columns(tmp_path: Path) -> None:
-    # A column file with a broken line looks like it, and the error is to name that line.
-    text, notes = write(tmp_path, "x", "the cat sat\non the mat\n"), list[str]()
-    compare_files(text, text, data(), None, False, notes.append)
-    assert notes == 2 * [
-        f"{text}: read as columns, though nothing in its lines looks like labels (data.format "
-        "chooses another format)"
-    ]
-
-
 @pytest.mark.parametrize("text", ["i am here .\nyou are there .\n", "hello there.\nhow now!\n"])
 @pytest.mark.parametrize("alone", [True, False], ids=["one file", "two files"])
 def test_raw_text_is_refused_rather_than_scored_by_its_last_words(
     tmp_path: Path, text: str, alone: bool
 ) -> None:
     path = write(tmp_path, "x.txt", text)
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=r"found raw text.* data\.format=columns$"):
         compare(path, None if alone else path)
-    assert str(caught.value) == (
-        f"{path}: expected labels, found raw text, a line a text; name a file with labels, or, for "
-        "a token a line, data.format=columns"
-    )
     # Whoever names the format or the column knows what the lines are.
     named = compare(path, path, "data.format=columns")
     assert named == compare(path, path, "data.tag_column=-1")
@@ -91,24 +72,11 @@ def test_a_column_file_that_may_be_text_is_said_to_be_read_as_columns(tmp_path: 
     assert [note.split(",")[0] for note in notes] == [f"{both}: read as columns"]
 
 
-def test_plain_labels_are_scored_by_token(tmp_path: Path) -> None:
-    gold = write(tmp_path, "gold", "a DT\nb NN\n\nc VB\n")
-    predicted = write(tmp_path, "pred", "a DT\nb VB\n\nc VB\n")
-    report = compare(gold, predicted)
-    assert (report.scheme, report.mode, report.accuracy) == ("labels", "per token", 2 / 3)
-
-
 def test_tags_of_spans_are_plain_labels_where_the_user_says_so(tmp_path: Path) -> None:
     gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
     report = compare(gold, predicted, "data.scheme=labels")
     assert (report.mode, report.accuracy) == ("per token", 0.75)
     assert report.types["B-LOC"] == Score(0.5, 1.0, 2 / 3, 1)
-
-
-def test_predictions_in_another_scheme_are_compared_as_spans(tmp_path: Path) -> None:
-    gold = write(tmp_path, "gold", "a B-X\nb I-X\nc B-Y\n")
-    predicted = write(tmp_path, "pred", "a B-X\nb E-X\nc S-Y\n")
-    assert compare(gold, predicted).micro == Score(1.0, 1.0, 1.0, 2)
 
 
 # X over the first two words, X over the third, Y over the fifth.
@@ -150,29 +118,22 @@ def test_strict_mode_counts_tags_as_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_tags_of_a_scheme_that_is_not_known_are_remarked_on(tmp_path: Path, strict: bool) -> None:
-    # IOE2 (Kudo and Matsumoto 2001): a span ends with E, and has I before.
-    gold = write(tmp_path, "gold", "a I-A\nb E-A\nc E-B\nd O\n\n" * 3)
-    lost = "; strict mode counts no span that has one" if strict else ""
-    said = (
-        f"{gold}: 6 of 13 transitions are illegal in IOBES, which fits its tags best of IOB1, "
-        f"IOB2, IOBES, BILOU, BMES{lost}"
-    )
-    both = write(tmp_path, "both", "a I-A I-A\nb E-A E-A\nc E-B E-B\nd O O\n\n" * 3)
-    for files in ((gold, gold), (both, None)):
+    def noted(text: str, *overrides: str, column: bool = False) -> list[str]:
+        rows = [f"{line} {line.split()[1]}" if line else "" for line in text.splitlines()]
+        path = write(tmp_path, "x", "\n".join(rows) + "\n" if column else text)
         notes: list[str] = []
-        compare_files(str(files[0]), files[1] and str(files[1]), data(), None, strict, notes.append)
-        assert [note.replace("both", "gold") for note in notes if "illegal" in note] == [said]
-    notes = []
-    named = data("data.scheme=iob2")  # which does not fit best
-    prefixes = write(tmp_path, "iob2", "a I-A\nb O\n\n" * 3)
-    compare_files(str(prefixes), str(prefixes), named, None, strict, notes.append)
-    assert [note for note in notes if "illegal" in note] == [
-        f"{prefixes}: 3 of 7 transitions are illegal in IOB2{lost}"
-    ]
-    one_mistake = write(tmp_path, "one", "a I-A\nb O\n\n" + "a B-A\nb I-A\nc O\n\n" * 9)
-    notes = []
-    compare_files(str(one_mistake), str(one_mistake), data(), None, strict, notes.append)
-    assert not [note for note in notes if "illegal" in note]
+        beside = None if column else path
+        compare_files(path, beside, data(*overrides), None, strict, notes.append)
+        return [note.removeprefix(f"{path}: ") for note in notes if "illegal" in note]
+
+    # IOE2 (Kudo and Matsumoto 2001): a span ends with E, and has I before.
+    for column in (True, False):
+        (said,) = noted("a I-A\nb E-A\nc E-B\nd O\n\n" * 3, column=column)
+        assert said.startswith("6 of 13 transitions are illegal in IOBES, ")
+        assert ("strict mode" in said) == strict
+    (said,) = noted("a I-A\nb O\n\n" * 3, "data.scheme=iob2")  # which does not fit best
+    assert said.startswith("3 of 7 transitions are illegal in IOB2")
+    assert not noted("a I-A\nb O\n\n" + "a B-A\nb I-A\nc O\n\n" * 9)  # one mistake
 
 
 def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
@@ -185,57 +146,22 @@ def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
     ("gold", "predicted", "message"),
     [
         ("a O\nb O\n", "a O\nc O\n", "{pred}:2: expected 'b' as on {gold}:2, found 'c'"),
-        (
-            "# x y z\na O\nb O\n",
-            "a O\n",
-            "{pred}:1: expected 'b' as on {gold}:3, found the end of the sentence",
-        ),
-        (
-            "a O\n\nb O\n",
-            "a O\nb O\n",
-            "{pred}:2: expected the end of the sentence, found 'b'",
-        ),
-        (
-            "a O\nb O\n",
-            "a O\n\nb O\n",
-            "{pred}:1: expected 'b' as on {gold}:2, found the end of the sentence",
-        ),
-        (
-            "a O\n\nb O\n",
-            "a O\n",
-            "{pred}:1: expected 'b' as on {gold}:3, found the end of the file",
-        ),
-        (
-            "a O\n",
-            "a O\n\nb O\n",
-            "{pred}:3: expected the end of the file, found 'b'",
-        ),
-        (
-            "a O\n",
-            "",
-            "{pred}:1: expected 'a' as on {gold}:1, found the end of the file",
-        ),
+        ("# x y z\na O\nb O\n", "a O\n",
+         "{pred}:1: expected 'b' as on {gold}:3, found the end of the sentence"),
+        ("a O\n\nb O\n", "a O\nb O\n", "{pred}:2: expected the end of the sentence, found 'b'"),
+        ("a O\nb O\n", "a O\n\nb O\n",
+         "{pred}:1: expected 'b' as on {gold}:2, found the end of the sentence"),
+        ("a O\n\nb O\n", "a O\n",
+         "{pred}:1: expected 'b' as on {gold}:3, found the end of the file"),
+        ("a O\n", "a O\n\nb O\n", "{pred}:3: expected the end of the file, found 'b'"),
+        ("a O\n", "", "{pred}:1: expected 'a' as on {gold}:1, found the end of the file"),
         ("a O\n", "a\n", "{pred}:1: expected a token and a tag on each line, found one column"),
-    ],
-)
-def test_files_with_other_tokens_are_refused_at_the_first(
-    tmp_path: Path, gold: str, predicted: str, message: str
-) -> None:
-    paths = {"gold": write(tmp_path, "gold", gold), "pred": write(tmp_path, "pred", predicted)}
-    with pytest.raises(FormatError) as caught:
-        compare(paths["gold"], paths["pred"])
-    assert str(caught.value) == message.format(**paths)
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
-    [
         ("a B-X\n", "a NN\n", "{pred}: expected tags in the scheme iob2, found labels"),
         ("a NN\n", "a B-X\n", "{pred}: expected tags in the scheme labels, found iob2"),
         ("", "", "{gold}: holds no sentence"),
     ],
-)
-def test_files_with_other_kinds_of_tags_or_none_are_refused(
+)  # fmt: skip
+def test_files_with_other_tokens_or_other_kinds_of_tags_are_refused(
     tmp_path: Path, gold: str, predicted: str, message: str
 ) -> None:
     paths = {"gold": write(tmp_path, "gold", gold), "pred": write(tmp_path, "pred", predicted)}
@@ -257,10 +183,8 @@ def test_predictions_of_several_columns_need_the_name_of_the_one_to_compare(
     for path, columns in ((predicted, "3, 4"), (sure, "3, 5")):
         with pytest.raises(DataError) as caught:
             compare(gold, path, "data.tag_column=1")
-        assert str(caught.value) == (
-            f"{path}: has columns {columns} behind those of {gold}: name the predicted one of "
-            "column 1 with pred_column"
-        )
+        assert f"{path}: has columns {columns} behind those of {gold}" in str(caught.value)
+        assert "pred_column" in str(caught.value)
         assert compare(gold, path, "data.tag_column=1", column=3).accuracy == 0.5
     one = write(tmp_path, "one", "a NN B-X NN 0.9000\nb VB O NN 0.8000\n")
     assert compare(gold, one, "data.tag_column=1").accuracy == 0.5
@@ -286,13 +210,11 @@ def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:
 def test_predictions_without_any_record_are_refused_as_that(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold.jsonl", '{"text": "Oslo", "spans": []}\n')
     empty = write(tmp_path, "empty.jsonl", "")
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=f"^{empty}: expected the records of {gold}, found none$"):
         compare(gold, empty)
-    assert str(caught.value) == f"{empty}: expected the records of {gold}, found none"
 
 
 SPANS = '{"text": "Ada left", "spans": [[0, 3, "PER"]]}\n'
-UNREAD = "holds JSON Lines of texts and spans of characters (read as jsonl-spans): "
 
 
 @pytest.mark.parametrize("option", ["data.tag_column", "data.token_column", "pred_column"])
@@ -302,7 +224,8 @@ def test_a_column_of_files_without_columns_is_refused(tmp_path: Path, option: st
     with pytest.raises(DataError) as caught:
         compare(gold, predicted, *given, column=column)
     file = predicted if option == "pred_column" else gold
-    assert str(caught.value) == f"{file}: {UNREAD}{option} is for column files and CoNLL-U"
+    assert str(caught.value).startswith(f"{file}: holds JSON Lines")
+    assert f": {option} is for column files and CoNLL-U" in str(caught.value)
 
 
 @pytest.mark.parametrize("separator", ["\t", ","])
@@ -322,7 +245,7 @@ def test_an_empty_label_of_a_predicted_table_is_an_error_and_one_of_gold_is_refu
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
 @pytest.mark.parametrize("joined", ["a,b", "a, b"])
-def test_several_classes_in_one_cell_are_no_class_of_their_own(
+def test_several_classes_in_one_cell_are_those_classes(
     tmp_path: Path, ending: str, joined: str
 ) -> None:
     lines = ('{"text": "How far", "labels": ["a", "b"]}', '{"text": "Who was", "labels": ["b"]}')
@@ -331,12 +254,9 @@ def test_several_classes_in_one_cell_are_no_class_of_their_own(
     cell = f'"{joined}"' if ending == "csv" else joined
     rows = (("text", "label"), ("How far", cell), ("Who was", "b"))
     predicted = write(tmp_path, f"p.{ending}", "".join(f"{separator.join(r)}\n" for r in rows))
-    with pytest.raises(DataError) as caught:
-        compare(gold, predicted)
-    assert str(caught.value) == (
-        f"{predicted}: has several classes of a text in one cell ('{joined}'), which cannot be "
-        "told from one class; write the predictions as jsonl-texts"
-    )
+    notes: list[str] = []
+    report = compare_files(gold, predicted, data(), None, False, notes.append)
+    assert (report.headline, [note for note in notes if "errors" in note]) == (1, [])
     # JSON Lines cannot be misread, and of texts with one class each none is joined.
     named = lines[0].replace('"a", "b"', f'"{joined}"')
     one = write(tmp_path, "j.jsonl", f"{named}\n{lines[1]}")
@@ -355,11 +275,7 @@ def test_predicted_classes_none_of_which_gold_has_are_remarked_on(
     predicted = write(tmp_path, "p.tsv", f"label\ttext\n{found}\tWho was\n{found}\tWhat is\n")
     notes: list[str] = []
     compare_files(gold, predicted, data(), None, False, notes.append)
-    expected = (
-        f"{predicted}: none of its classes (DESC:def) is one of {gold} (DESC, HUM), so that all of "
-        "them count as errors"
-    )
-    assert [note for note in notes if "count as errors" in note] == [expected] * noted
+    assert any("none of its classes (DESC:def) is one of " in note for note in notes) == noted
 
 
 def test_a_named_column_of_conllu_beside_spans_is_that_of_the_predictions(tmp_path: Path) -> None:
@@ -378,11 +294,9 @@ def test_a_key_that_no_gold_token_has_is_refused_and_one_without_predictions_is_
     tagged = bare.replace("\t_\n", "\tNER=B-PER\n")
     gold, none = write(tmp_path, "gold.conllu", tagged), write(tmp_path, "none.conllu", bare)
     assert compare(gold, none, "data.tag_column=MISC.NER").micro == Score(0.0, 0.0, 0.0, 1)
-    missing = "no token has the key NER in the column MISC, which data.tag_column=MISC.NER names"
     for other in (gold, None):
-        with pytest.raises(DataError) as caught:
+        with pytest.raises(DataError, match=f"^{none}: no token has the key NER"):
             compare(none, other, "data.tag_column=MISC.NER", column=None if other else "UPOS")
-        assert str(caught.value) == f"{none}: {missing}; found no key"
 
 
 def test_records_without_labels_are_named_as_those_that_lack_them() -> None:
@@ -545,9 +459,5 @@ def test_predictions_without_probabilities_are_refused(tmp_path: Path) -> None:
     some = lines(tmp_path / "found.jsonl", {"text": "Ada saw New York", "spans": bare},
                  {"text": "Bob", "spans": spans((0, 3, "PER", 0.8))})  # fmt: skip
     for predicted in (gold, some):
-        with pytest.raises(DataError) as refused:
+        with pytest.raises(DataError, match="there are no probabilities to look at: calibration"):
             found(gold, predicted)
-        assert str(refused.value) == (
-            "there are no probabilities to look at: calibration needs a model, or a file of "
-            "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
-        )

@@ -88,24 +88,15 @@ def test_every_name_that_a_message_offers_is_one(kinds: Sequence[Kind]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "kinds", "message"),
-    [
-        ("f1", [Kind.TOKENS], "train.metric=f1: no such metric of this model; there are: "
-         "auto, loss, accuracy, macro_f1, f1:LABEL"),
-        ("class_f1", [Kind.SPANS], "train.metric=class_f1: no such metric of this model; there "
-         "are: auto, loss, accuracy, precision, recall, f1, macro_f1, f1:LABEL"),
-        ("spans", JOINT, "train.metric=spans: no such metric of this model; there are: auto, "
-         "loss, accuracy, precision, recall, f1, macro_f1, f1:LABEL, class_accuracy, "
-         "class_precision, class_recall, class_f1, class_macro_f1, class_f1:CLASS"),
-        ("f1", [], "train.metric=f1: no such metric of this model; there are: auto, loss"),
-    ],
-)  # fmt: skip
+    ("metric", "kinds"),
+    [("f1", [Kind.TOKENS]), ("class_f1", [Kind.SPANS]), ("spans", JOINT), ("f1", [])],
+)
 def test_a_metric_that_does_not_fit_is_refused_with_those_that_do(
-    metric: str, kinds: Sequence[Kind], message: str
+    metric: str, kinds: Sequence[Kind]
 ) -> None:
-    with pytest.raises(DataError) as caught:
+    offered = ", ".join(names_of(kinds))
+    with pytest.raises(DataError, match=f"^train.metric={metric}: .*: {offered}$"):
         find_criterion(metric, kinds, "")
-    assert str(caught.value) == message
 
 
 def split(path: str, *tags: str) -> Split:
@@ -113,27 +104,21 @@ def split(path: str, *tags: str) -> Split:
 
 
 @pytest.mark.parametrize(
-    ("metric", "train", "dev", "message"),
+    ("metric", "train", "dev", "found"),
     [
-        ("f1:PRE", "B-PER", "B-PER",
-         "train.metric=f1:PRE: no span has the type 'PRE' in a.conll; there are: LOC, PER"),
-        ("f1:PER", "B-PER", "O",
-         "train.metric=f1:PER: no span has the type 'PER' in b.conll; there are: LOC"),
-        ("f1:x:", "O", "O",
-         "train.metric=f1:x:: no span has the type 'x:' in a.conll; there are: LOC"),
-        ("f1:_", "O", "O",
-         "train.metric=f1:_: no span has the type '_' in a.conll; there are: LOC"),
-        ("f1:", "O", "O",
-         "train.metric=f1:: expected a type behind the colon; there are: LOC"),
+        ("f1:PRE", "B-PER", "B-PER", "'PRE' in a.conll; there are: LOC, PER"),
+        ("f1:PER", "B-PER", "O", "'PER' in b.conll; there are: LOC"),
+        ("f1:x:", "O", "O", "'x:' in a.conll; there are: LOC"),
+        ("f1:_", "O", "O", "'_' in a.conll; there are: LOC"),
+        ("f1:", "O", "O", "expected a type behind the colon; there are: LOC"),
     ],
-)  # fmt: skip
+)
 def test_a_label_that_train_or_dev_lacks_is_refused(
-    metric: str, train: str, dev: str, message: str
+    metric: str, train: str, dev: str, found: str
 ) -> None:
     corpus = Corpus(split("a.conll", "B-LOC", train), split("b.conll", "B-LOC", dev), None)
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=f"^train.metric={metric}: .*{found}$"):
         check_label(find_criterion(metric, [Kind.SPANS], ""), corpus)
-    assert str(caught.value) == message
     check_label(find_criterion("f1:LOC", [Kind.SPANS], ""), corpus)
 
 

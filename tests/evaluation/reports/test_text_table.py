@@ -3,8 +3,7 @@
 import pytest
 
 from tagkit.evaluation.reports.class_report import make_class_report
-from tagkit.evaluation.reports.confusion_text import confusion_lines
-from tagkit.evaluation.reports.report_text import report_lines
+from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
 from tagkit.evaluation.reports.text_table import table
 from tagkit.wording import cells, padded, shortened
 

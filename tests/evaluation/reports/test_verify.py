@@ -70,10 +70,7 @@ def test_tags_that_seqeval_reads_otherwise_are_named() -> None:
     gold = [["B", "I", "O", "B-X-", "B-_", "U-X", "B-X"]]
     found = verify_report(make_tag_report(gold, gold, "iob2"), "gold")
     assert found.respelled == ("B", "B-X-", "B-_", "I", "U-X")
-    assert found.lines()[1] == (
-        "seqeval reads these tags by other rules, so it was given other names for them: "
-        "B, B-X-, B-_, I, U-X"
-    )
+    assert found.lines()[1].endswith(": B, B-X-, B-_, I, U-X")
 
 
 def test_a_scorer_that_finds_no_span_at_all_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,33 +130,24 @@ def test_a_corpus_of_the_sentences_needed_suffices_and_one_fewer_does_not(
     assert sentences_needed(coverage) == needed
     right = RankedGold([0.9, 0.1], 0)
     assert 0 <= calibrate_sets([right] * needed, 2).threshold(coverage) <= 0.9
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=f"^coverage={coverage:g}: .* at least {needed} sentences"):
         calibrate_sets([right] * (needed - 1), 2).threshold(coverage)
-    assert str(error.value) == (
-        f"coverage={coverage:g}: needs a calibration corpus of at least {needed} sentences or "
-        f"texts, found one of {needed - 1}: calibrate the model with more"
-    )
 
 
 def test_a_coverage_that_the_most_probable_answers_do_not_reach_is_refused() -> None:
     right, nowhere = RankedGold([0.9, 0.1], 0), RankedGold([0.9, 0.1], None)
     calibrated = calibrate_sets([right] * 90 + [nowhere] * 10, 2)
     assert calibrated.threshold(0.89) > 0
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=r"^coverage=0.9: only 90 of 100 .* at most 0.89$"):
         calibrated.threshold(0.9)
-    assert str(error.value) == (
-        "coverage=0.9: only 90 of 100 sentences or texts of the calibration corpus have the right "
-        "answer among the 2 most probable: expected a coverage of at most 0.89"
-    )
     with pytest.raises(DataError, match="2 most probable: no coverage is possible"):
         calibrate_sets([nowhere] * 100, 2).threshold(0.9)
 
 
 @pytest.mark.parametrize("coverage", [0.4999, 0.991, 9, math.nan])
 def test_a_coverage_out_of_range_is_refused(coverage: float) -> None:
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=r"^coverage: expected a number from 0\.5 to 0\.99, found "):
         sentences_needed(coverage)
-    assert str(error.value) == (f"coverage: expected a number from 0.5 to 0.99, found {coverage!r}")
 
 
 def test_a_coverage_between_two_steps_has_the_threshold_of_the_next() -> None:
@@ -172,24 +163,18 @@ def test_a_calibration_is_read_back_as_it_was_written(corpus: list[RankedGold]) 
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    "change",
     [
-        ({"count": -1}, r"expected count, found and limit, found \[-1, 2, 2\]"),
-        ({"found": True}, r"expected count, found and limit, found \[2, True, 2\]"),
-        ({"limit": 0}, "expected a limit of 1 or more and ascending thresholds"),
-        ({"thresholds": [0.2, 0.1]}, "expected a limit of 1 or more and ascending thresholds"),
-        ({"thresholds": [math.nan]}, "expected numbers as thresholds, found nan"),
-        ({"thresholds": ["0.2"]}, "expected numbers as thresholds, found '0.2'"),
-        ({"thresholds": [0.1] * 100}, "expected thresholds, found "),
-        ({"thresholds": None}, "expected thresholds, found None"),
+        {"count": -1}, {"found": True}, {"limit": 0}, {"thresholds": [0.2, 0.1]},
+        {"thresholds": [math.nan]}, {"thresholds": ["0.2"]}, {"thresholds": [0.1] * 100},
+        {"thresholds": None},
     ],
-)
-def test_a_damaged_calibration_is_refused(change: dict[str, object], problem: str) -> None:
+)  # fmt: skip
+def test_a_damaged_calibration_is_refused(change: dict[str, object]) -> None:
     saved = SetCalibration(2, 2, 2, (0.1,)).to_dict()
-    with pytest.raises(ValueError, match=problem):
-        set_calibration(saved | change)
-    with pytest.raises(ValueError, match=r"expected an object, found \[\]"):
-        set_calibration([])
+    for damaged in (saved | change, []):
+        with pytest.raises(ValueError, match=r"^expected "):
+            set_calibration(damaged)
 
 
 def test_a_report_counts_sets_as_they_are() -> None:

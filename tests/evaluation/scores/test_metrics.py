@@ -130,19 +130,6 @@ def test_an_epoch_has_one_column_of_the_metric_that_selects_it(
     assert head in capsys.readouterr().err.splitlines()
 
 
-def test_nor_has_one_of_classes_a_second_column(
-    toy: Metric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    accuracy = METRICS["accuracy"].value
-    METRICS[toy.key] = replace(toy, kinds=toy.kinds | {Kind.CLASS}, value=accuracy)
-    options = ["task=classify", "train.max_epochs=1", "train.metric=whole", "encoder.hidden=8"]
-    files = tiny.classified(tmp_path)
-    with Progress() as shown:
-        train(load_config(None, [*options, f"output.dir={tmp_path / 'model'}"], files), shown)
-    head = "epoch      loss  dev loss  dev whole sentences right  dev acc.        lr  tokens/s"
-    assert head in capsys.readouterr().err.splitlines()
-
-
 def test_a_new_metric_stands_in_history_and_in_the_table_of_epochs(
     toy: Metric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,6 @@
 """How conformal sets do, in words."""
 
-from tagkit.evaluation.reports.conformal_text import set_lines
+from tagkit.evaluation.reports.confidence_text import set_lines
 from tagkit.evaluation.scores.conformal import report_sets
 
 
