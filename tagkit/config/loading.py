@@ -57,22 +57,11 @@ def load_config(
     Raises:
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
     """
-    if path is not None and not isinstance(path, str | Path):
-        found = clipped(repr(path))
-        raise ConfigError(Setting("path"), [f"expected that of a TOML file, found {found}"])
-    if isinstance(overrides, str) or not isinstance(overrides, Iterable):
-        expected = f"expected a list of section.key=value, found {clipped(repr(overrides))}"
-        raise ConfigError(Setting("overrides"), [expected])
-    _refuse_unnamed("flags", {} if flags is None else flags)
     source = str(path) if path else "configuration"
     table = _read_toml(Path(path)) if path else {}
     problems: list[str] = []
     values: dict[str, Any] = {}
     for text in overrides:
-        if not isinstance(text, str):
-            given = Setting("overrides", clipped(repr(text)))
-            problems.append(Message(given, ": expected section.key=value"))
-            continue
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             given = Setting("overrides", quoted(text))
@@ -92,23 +81,6 @@ def load_config(
     return config
 
 
-def _refuse_unnamed(name: str, given: Any) -> None:
-    """Refuse what are no values by name.
-
-    Raises:
-        ConfigError: it is refused.
-    """
-    if not isinstance(given, Mapping):
-        raise ConfigError(
-            Setting(name), [f"expected values by dotted name, found {clipped(repr(given))}"]
-        )
-    for key in given:
-        if not isinstance(key, str):
-            raise ConfigError(
-                Setting(name), [f"expected names of options, found {clipped(repr(key))}"]
-            )
-
-
 def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
     """A configuration, however it is given to a function of the library.
 
@@ -124,16 +96,8 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
         return parse_config(given.model_dump(exclude_unset=True), "configuration")
     if isinstance(given, str | Path):
         return load_config(given)
-    if not isinstance(given, Mapping):
-        found = clipped(repr(given))
-        raise ConfigError(
-            Setting("config"),
-            [f"expected a Config, the path of a TOML file or a dictionary, found {found}"],
-        )
-    _refuse_unnamed("config", given)
-    tables = {name: _with_text(value)
-              for name, value in given.items() if "." not in str(name)}  # fmt: skip
-    problems = [problem for name, value in given.items() if "." in str(name)
+    tables = {name: _with_text(value) for name, value in given.items() if "." not in name}
+    problems = [problem for name, value in given.items() if "." in name
                 for problem in _put(tables, name, value)]  # fmt: skip
     config, found = _validated(tables)
     # What the names say wrong and what the values say wrong is reported together.

@@ -4,6 +4,7 @@
 `convert_file`.
 """
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -36,7 +37,7 @@ from tagkit.storage.places import (
     require_place,
 )
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import clipped, reason
+from tagkit.wording import reason
 
 # Options of [data] that say what is learnt from a corpus, not how it is read.
 _OF_TRAINING = frozenset(
@@ -130,8 +131,6 @@ def write(
     """
     output = path_text(path, "path")
     _check_place(output, (), force=force)
-    if not isinstance(records, Iterable) or isinstance(records, str | bytes):
-        raise DataError(f"records: expected several, found {clipped(repr(records))}")
     converted = convert_records(
         records,
         lambda like: target_format(output, to, like),
@@ -306,11 +305,8 @@ def path_text(path: str | Path, name: str) -> str:
     """The path of a file or folder; `name` is that of the parameter.
 
     Raises:
-        DataError: it is no path, or an empty one.
+        DataError: it is empty.
     """
-    if not isinstance(path, str | Path):
-        raise DataError(
-            f"{name}: expected the path of a file or folder, found {clipped(repr(path))}"
-        )
-    require_name(str(path), name)
-    return str(path)
+    text = os.fspath(path)  # str() would make a name of anything, such as "None"
+    require_name(text, name)
+    return text

@@ -42,7 +42,7 @@ def check(
         ConfigError: an option is unknown or has a wrong value.
     """
     several = [paths] if isinstance(paths, str | Path) else paths
-    if not isinstance(several, Sequence) or not several:
+    if not several:
         raise DataError(f"paths: expected some of files or folders, found {clipped(repr(paths))}")
     data = data_options(options)
     return check_files([path_text(path, "paths") for path in several], data, note)

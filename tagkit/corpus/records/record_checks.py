@@ -1,15 +1,12 @@
 """Records that a program has made: what does not fit together is refused by name.
 
-A frozen dataclass holds whatever it is given. What a reader makes fits together always. What is
-known of records only when all of them have been seen is gathered in one pass (`facts_of`).
+What a reader makes fits together always. What is known of records only when all of them have been
+seen is gathered in one pass (`facts_of`).
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
-from typing import Any
 
 from tagkit.corpus.records.alignment import overlaps, side_by_side
 from tagkit.corpus.source.options import Item
@@ -54,20 +51,17 @@ def check_item(item: Item, where: str) -> None:
         where: names it in messages, such as "record 3".
 
     Raises:
-        DataError: words, tags or classes are no strings, there is not one tag, place or feature for
-            each word, a place or span lies outside of its text, or has another text than stands
-            there, or JSON cannot hold what else the record has.
+        DataError: a single string stands for words, tags or classes, there is not one tag, place or
+            feature for each word, or a place or span lies outside of its text, or has another text
+            than stands there.
     """
-    _check_strings("classes", item.labels, where)
-    _check_extra(item.extra, where)
+    _refuse_string("classes", item.labels, where)
     if isinstance(item, Sentence):
         check_sentence(item, where)
         if item.tags is not None:
             _check_values("tag", item.tags, item.words, where)
-        _check_parts("feature columns", item.features, where)
         for column in item.features:
             _check_values("feature", column, item.words, where)
-        _check_document_number(item.document, where)
     else:
         check_document(item, where)
         if item.spans is not None:
@@ -80,16 +74,12 @@ def check_answer(answer: Prediction | TaggedText, where: str) -> None:
     Raises:
         DataError: as of `check_item`.
     """
-    _check_strings("classes", answer.labels, where)
+    _refuse_string("classes", answer.labels, where)
     if isinstance(answer, Prediction):
-        _check_strings("words", answer.words, where)
+        _refuse_string("words", answer.words, where)
         if answer.tags:  # none of a model without tags
             _check_values("tag", answer.tags, answer.words, where)
         return
-    _check_text(answer.text, where)
-    _check_parts("sentences", answer.sentences, where)
-    for sentence in answer.sentences:
-        _check_parts("tokens", sentence, where)
     places = [(token.start, token.end) for sentence in answer.sentences for token in sentence]
     # Words of one multiword token of CoNLL-U share a place, here and below.
     _check_places("tokens", answer.text, places, where, apart=False)
@@ -100,11 +90,10 @@ def check_sentence(sentence: Sentence, where: str) -> None:
     """Refuse a sentence whose words cannot be read; arguments as of `check_item`.
 
     Raises:
-        DataError: words are no strings, or there is not one place in the text for each.
+        DataError: words are a single string, or there is not one place in the text for each.
     """
-    _check_strings("words", sentence.words, where)
+    _refuse_string("words", sentence.words, where)
     if sentence.text is not None:
-        _check_text(sentence.text, where)
         _check_count("place in its text", len(sentence.places), sentence.words, where)
         _check_places("places", sentence.text, sentence.places, where, apart=False)
 
@@ -113,34 +102,20 @@ def check_document(document: Document, where: str) -> None:
     """Refuse a document whose text cannot be read; arguments as of `check_item`.
 
     Raises:
-        DataError: the text is no string, or a token lies outside of it.
+        DataError: a token lies outside of its text.
     """
-    _check_text(document.text, where)
     if document.tokens is not None:
         _check_places("tokens", document.text, document.tokens, where, apart=True)
 
 
-def _check_text(text: Any, where: str) -> None:
-    if not isinstance(text, str):
-        raise DataError(f"{where}: expected a text, found {clipped(repr(text))}")
-
-
-def _check_parts(what: str, parts: Any, where: str) -> None:
-    # A string is a sequence of strings too, whose words would be its characters. An array of NumPy
-    # is a sequence without that name.
-    is_sequence = isinstance(parts, Sequence) or hasattr(parts, "__array__")
-    if isinstance(parts, str) or not is_sequence:
-        raise DataError(f"{where}: expected {what}, found {clipped(repr(parts))}")
-
-
-def _check_strings(what: str, values: Any, where: str) -> None:
-    _check_parts(what, values, where)
-    if not all(isinstance(value, str) for value in values):
+def _refuse_string(what: str, values: Sequence[str], where: str) -> None:
+    # A string is a sequence of strings too, whose words would be its characters.
+    if isinstance(values, str):
         raise DataError(f"{where}: expected {what}, found {clipped(repr(values))}")
 
 
-def _check_values(what: str, values: Any, words: Sequence[str], where: str) -> None:
-    _check_strings(f"{what}s", values, where)
+def _check_values(what: str, values: Sequence[str], words: Sequence[str], where: str) -> None:
+    _refuse_string(f"{what}s", values, where)
     _check_count(what, len(values), words, where)
 
 
@@ -150,15 +125,10 @@ def _check_count(what: str, found: int, words: Sequence[str], where: str) -> Non
         raise DataError(f"{where}: expected {expected}, found {found:,}")
 
 
-def _check_spans(text: str, spans: Any, where: str) -> None:
-    _check_parts("spans", spans, where)
+def _check_spans(text: str, spans: Iterable[TextSpan], where: str) -> None:
     least = 0
     for span in spans:
-        if not isinstance(span, TextSpan) or not isinstance(span.label, str):
-            raise DataError(
-                f"{where}: spans: expected a TextSpan with a label, found {clipped(repr(span))}"
-            )
-        start, end = pair("spans", (span.start, span.end), where)
+        start, end = span.start, span.end
         if not 0 <= start < end <= len(text):
             raise _outside("spans", text, (start, end), where)
         if start < least:  # one that overlaps the one before is refused where that matters
@@ -176,52 +146,10 @@ def _check_places(
 ) -> None:
     """Refuse places outside of a text, or out of its order; `apart` ones do not overlap either."""
     least = 0
-    for place in places:
-        start, end = pair(what, place, where)
+    for start, end in places:
         if not least <= start < end <= len(text):
             raise _outside(what, text, (start, end), where)
         least = end if apart else start
-
-
-def pair(what: str, place: Any, where: str) -> tuple[int, int]:
-    """Start and end of a place.
-
-    Args:
-        what: names the places in messages.
-        place: of a record.
-        where: as of `check_item`.
-
-    Raises:
-        DataError: it is no pair, or not one of whole numbers, which alone a file can hold.
-    """
-    try:
-        start, end = place
-    except (TypeError, ValueError):
-        start = end = None
-    if not (isinstance(start, Integral) and isinstance(end, Integral)):  # NumPy's are, too
-        problem = "expected start and end of each, whole numbers"
-        raise DataError(f"{where}: {what}: {problem}, found {clipped(repr(place))}")
-    return int(start), int(end)
-
-
-def _check_extra(extra: Any, where: str) -> None:
-    if not extra:
-        return
-    try:
-        fits = isinstance(extra, Sequence) and all(isinstance(name, str) for name, _ in extra)
-        json.dumps(extra)
-    except (TypeError, ValueError, RecursionError):
-        fits = False
-    if not fits:
-        raise DataError(
-            f"{where}: extra: expected pairs of a name and a value that JSON can hold, found "
-            f"{clipped(repr(extra))}"
-        )
-
-
-def _check_document_number(number: Any, where: str) -> None:
-    if number is not None and not isinstance(number, Integral):
-        raise DataError(f"{where}: document: expected a number, found {clipped(repr(number))}")
 
 
 def _outside(what: str, text: str, place: tuple[int, int], where: str) -> DataError:

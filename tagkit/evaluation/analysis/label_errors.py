@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Literal
 
-from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis_text import NAME, side_lines
 from tagkit.evaluation.reports.report_text import label_cell
 from tagkit.limits import EPSILON
 from tagkit.text.json_text import INTERNAL, Record
 from tagkit.text.schemes import SpanTuple
+from tagkit.value_checks import check_probability
 from tagkit.wording import plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]
@@ -138,10 +138,9 @@ class Audit(Record):
         """A weight for each sentence: `epsilon` to the power of how many models contradict it.
 
         Raises:
-            DataError: `epsilon` is no number from 0 to 1.
+            DataError: `epsilon` is not from 0 to 1.
         """
-        if not 0 <= epsilon <= 1:
-            raise DataError(f"epsilon: expected a number from 0 to 1, found {epsilon}")
+        check_probability("epsilon", epsilon)
         return tuple(epsilon**count for count in self.contradicted)
 
 

@@ -201,11 +201,7 @@ def _step(coverage: float) -> int:
     Raises:
         DataError: it is out of range.
     """
-    is_number = isinstance(coverage, int | float) and not isinstance(coverage, bool)
-    if (
-        not is_number
-        or not _MIN_COVERAGE_STEPS / _STEPS <= coverage <= _MAX_COVERAGE_STEPS / _STEPS
-    ):
+    if not _MIN_COVERAGE_STEPS / _STEPS <= coverage <= _MAX_COVERAGE_STEPS / _STEPS:
         found = clipped(repr(coverage))
         raise DataError(
             Message(Setting("coverage"), f": expected a number from 0.5 to 0.99, found {found}")

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from tagkit.errors import DataError
 from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
 from tagkit.nn.generation.ended import Ended
-from tagkit.value_checks import check_count, is_number
+from tagkit.value_checks import check_count
 from tagkit.wording import Message, Setting, clipped, plural
 
 _LARGEST = sys.float_info.max  # a whole number may be larger
@@ -23,8 +23,7 @@ _NUMBERS: dict[Setting, tuple[Callable[[float], bool], str]] = {
     Setting("length_penalty"): (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
     # As train.seed.
     Setting("seed"): (
-        lambda value: 0 <= value < 2**63 and value == int(value),
-        "a whole number, at least 0 and below 2**63",
+        lambda value: 0 <= value < 2**63, "a whole number, at least 0 and below 2**63",
     ),
 }  # fmt: skip
 _OF_SAMPLING = (Setting("temperature"), Setting("top_k"), Setting("top_p"), Setting("seed"))
@@ -125,7 +124,7 @@ def check_options(options: GenerationOptions) -> None:
     check_count(Setting("beam"), options.beam, 0, MAX_BEAM)
     for setting, (is_valid, expected) in _NUMBERS.items():
         value = getattr(options, setting.name)
-        if not is_number(value) or not is_valid(value):
+        if not is_valid(value):
             found = clipped(repr(value))
             raise DataError(Message(setting, f": expected {expected}, found {found}"))
     if options.end not in (None, *ENDS):

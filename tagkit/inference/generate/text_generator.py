@@ -10,7 +10,6 @@ from tagkit.inference.generate.generation import Generated, GeneratedPiece, stre
 from tagkit.inference.generate.generation_options import options_of
 from tagkit.inference.generate.language_model_reader import LanguageModelReader
 from tagkit.inference.generate.line_scores import LineScore, score_lines
-from tagkit.inference.predict.arguments import model_path
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.device import choose_device
 from tagkit.models.bundle.bundle import load_bundle
@@ -60,7 +59,7 @@ def load_language_model(path: str | Path, device: str = "auto") -> "TextGenerato
         DataError: it is no language model, or one that reads a text from its end.
         DeviceError: the device does not exist.
     """
-    return TextGenerator(load_reader(model_path(path), device))
+    return TextGenerator(load_reader(path, device))
 
 
 class TextGenerator:
@@ -107,8 +106,6 @@ class TextGenerator:
         Raises:
             DataError: as for `generate`.
         """
-        if not isinstance(prompt, str):
-            raise DataError(f"prompt: expected a str, found {clipped(repr(prompt))}")
         return stream_texts(self.reader, prompt, options_of(options))
 
     def score(self, lines: Iterable[str], *, batch_size: int = BATCH_SIZE) -> Iterator[LineScore]:
@@ -124,9 +121,9 @@ class TextGenerator:
             An iterator over the scores, in the order of the lines.
 
         Raises:
-            DataError: something is no line, or the model has learnt pairs, and a line is none.
+            DataError: a line holds a line end, or the model has learnt pairs, and a line is none.
         """
-        if isinstance(lines, str) or not isinstance(lines, Iterable):
+        if isinstance(lines, str):  # each character would be a line
             raise DataError(f"lines: expected several lines, found {clipped(repr(lines))}")
         check_count("batch_size", batch_size)
         batches = _batches(map(_line, lines), batch_size)
@@ -138,14 +135,12 @@ def _batches(lines: Iterator[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-def _line(value: object) -> str:
-    """The line; one that is none is refused.
+def _line(value: str) -> str:
+    """The line; several lines are refused.
 
     Raises:
-        DataError: it is no str, or holds the end of a line.
+        DataError: it holds the end of a line.
     """
-    if not isinstance(value, str):
-        raise DataError(f"lines: expected str, found {clipped(repr(value))}")
     if "\n" in value:
         raise DataError(
             f"lines: expected each without a line end, found {clipped(repr(value))}; "

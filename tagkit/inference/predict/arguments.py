@@ -1,69 +1,38 @@
-"""What callers of a model give: values of a wrong kind are refused by the parameter's name."""
+"""What callers of a model give: options by name, sentences, and what belongs to sentences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
-from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.records.record_checks import check_item, pair
-from tagkit.errors import BundleError, DataError
+from tagkit.corpus.records.record_checks import check_item
+from tagkit.errors import DataError
 from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.answers.texts import words_of
-from tagkit.text.records import Prediction, Sentence, StringAnswer
+from tagkit.text.records import Prediction, Sentence
 from tagkit.wording import clipped, plural
 
 _OPTIONS = tuple(field.name for field in fields(PredictionOptions))
 
 
-def model_path(path: Any) -> Path:
-    """The path of a model's folder.
-
-    Raises:
-        BundleError: it is no path.
-    """
-    if not isinstance(path, str | Path):
-        raise BundleError(f"path: expected that of a model's folder, found {clipped(repr(path))}")
-    return Path(path)
-
-
 def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
-    """The sentences of a call, which are read more than once.
+    """The sentences of a call, which are read more than once, with their words in tuples.
 
     Raises:
-        DataError: they are not sentences, or a single one.
+        DataError: a word is empty, or words are a single string.
     """
-    if not isinstance(sentences, Iterable) or isinstance(sentences, str):
-        raise DataError(f"sentences: expected Sentence records, found {clipped(repr(sentences))}")
     found = sentences if isinstance(sentences, list | tuple) else list(sentences)
-    for sentence in found:
-        if not isinstance(sentence, Sentence):
-            raise DataError(
-                f"sentences: expected Sentence records, found {clipped(repr(sentence))}"
-            )
-    if not all(_has_plain_words(sentence) for sentence in found):  # an answer has their words
-        found = [replace(each, words=words_of(each) if each else ()) for each in found]
-    return found
-
-
-def _has_plain_words(sentence: Sentence) -> bool:
-    """Whether its words are a tuple of strings, none of which is empty."""
-    words = sentence.words
-    try:  # a word at a time would take as long as to encode it
-        return isinstance(words, tuple) and all(words) and "".join(words) is not None
-    except TypeError:  # no strings
-        return False
+    if all(isinstance(each.words, tuple) and all(each.words) for each in found):
+        return found
+    # An answer has their words. A sentence of none is refused where that matters.
+    return [replace(each, words=words_of(each) if each else ()) for each in found]
 
 
 def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> PredictionOptions:
     """The options that a caller gives, as a record, by their names, or both.
 
     Raises:
-        DataError: one is unknown, or `options` is no such record.
+        DataError: one is unknown.
     """
-    if not isinstance(options, PredictionOptions | None):
-        found = clipped(repr(options))
-        raise DataError(f"options: expected PredictionOptions, found {found}")
     if unknown := [name for name in named if name not in _OPTIONS]:
         expected = ", ".join(_OPTIONS)
         raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {expected}")
@@ -72,32 +41,19 @@ def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> P
     return replace(options, **named) if named else options
 
 
-def check_split(split: Any) -> None:
-    """Refuse what is no part of a corpus.
-
-    Raises:
-        DataError: it is refused.
-    """
-    if not isinstance(split, Split):
-        raise DataError(f"split: expected a Split, found {clipped(repr(split))}")
-
-
 def check_predictions(sentences: Sequence[Sentence], predictions: Sequence[Any]) -> None:
     """Refuse predictions that are not those of these sentences.
 
     Raises:
         DataError: there is not one for each sentence, of as many words.
     """
-    if not isinstance(predictions, Sequence):
-        raise DataError(f"predictions: expected a list, found {clipped(repr(predictions))}")
     if len(predictions) != len(sentences):
         expected = plural(len(sentences), "sentence")
         raise DataError(
             f"predictions: expected one for each of {expected}, found {len(predictions):,}"
         )
     for number, (sentence, found) in enumerate(zip(sentences, predictions, strict=True), 1):
-        is_other = isinstance(found, Prediction) and len(found.words) != len(sentence)
-        if is_other or not isinstance(found, Prediction | StringAnswer):
+        if isinstance(found, Prediction) and len(found.words) != len(sentence):
             raise DataError(
                 f"predictions: expected one of {plural(len(sentence), 'word')} for sentence "
                 f"{number:,}, found {clipped(repr(found))}"
@@ -122,8 +78,6 @@ def check_stretches(
     Raises:
         DataError: there is one.
     """
-    if not isinstance(stretches, Sequence):
-        raise DataError(f"stretches: expected a list, found {clipped(repr(stretches))}")
     if len(sentences) != len(stretches):
         raise DataError(
             f"stretches: expected some for each of {plural(len(sentences), 'sentence')}, found "
@@ -133,8 +87,7 @@ def check_stretches(
         check_item(sentence, f"sentence {number:,}")
         if sentence.tags is None:
             raise DataError(f"sentence {number:,}: expected tags, found none")
-        for place in places:
-            start, end = pair("stretches", place, f"sentence {number:,}")
+        for start, end in places:
             if not 0 <= start < end <= len(sentence):
                 raise DataError(
                     f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "

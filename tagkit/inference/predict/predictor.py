@@ -16,7 +16,7 @@ from typing import Any, overload
 import torch
 
 from tagkit.errors import DataError
-from tagkit.inference.predict.arguments import model_path, options_of
+from tagkit.inference.predict.arguments import options_of
 from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets, with_sets
 from tagkit.inference.predict.sentence_predictor import SentencePredictor
@@ -62,11 +62,10 @@ def load(
         BundleError: the folder holds no complete model, or one of a newer format.
         DeviceError: the device does not exist, or does not support the precision.
     """
-    folder = model_path(path)
     lower = device == "auto" and precision != "fp32"
     # Before the model is read, as it also looks at torch's default type of numbers.
     chosen = choose_device("cpu" if lower else device)
-    bundle = load_bundle(folder)
+    bundle = load_bundle(Path(path))
     return Predictor(
         bundle.model,
         bundle.vocabulary,
@@ -137,9 +136,9 @@ class Predictor(SentencePredictor):
             model that writes strings is a `StringAnswer`.
 
         Raises:
-            DataError: an input of another type, a sequence without words, an empty word, a
-                `Sentence` without the feature columns that the model was trained with, or an option
-                that is unknown, out of its range or without effect on the model.
+            DataError: a sequence without words, an empty word, texts or words in a dictionary or a
+                set, a `Sentence` without the feature columns that the model was trained with, or an
+                option that is unknown, out of its range or without effect on the model.
         """
         asked = options_of(options, named)
         texts = self._texts(inputs)

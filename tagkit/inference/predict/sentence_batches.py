@@ -459,7 +459,7 @@ class SentenceBatches:
                 f"{len(sentence.features)} beside a sentence"
             )
         for column in sentence.features:
-            if len(column) != len(sentence) or not all(isinstance(each, str) for each in column):
+            if len(column) != len(sentence):
                 raise DataError(
                     f"features: expected a value for each of {plural(len(sentence), 'word')}, "
                     f"found {clipped(repr(column))}"

@@ -20,7 +20,6 @@ from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import (
     check_predictions,
-    check_split,
     check_stretches,
     checked_sentences,
     options_of,
@@ -126,8 +125,8 @@ class SentencePredictor:
             A `Prediction` for each.
 
         Raises:
-            DataError: an option is unknown, out of its range or without effect on the model, or one
-                of `sentences` is not a Sentence.
+            DataError: an option is unknown, out of its range or without effect on the model, or a
+                sentence has no words, an empty one, or not the feature columns of the model.
         """
         asked = options_of(options, named)
         asked.check()
@@ -244,11 +243,7 @@ class SentencePredictor:
             split: the corpus.
             batch_size: maximum number of sentences in a batch.
             strict: count well-formed spans only.
-
-        Raises:
-            DataError: it is no corpus.
         """
-        check_split(split)
         found = self.predictions_of(split, batch_size=batch_size)
         return self.report(split, found, strict=strict)
 
@@ -290,9 +285,8 @@ class SentencePredictor:
             strict: count well-formed spans only.
 
         Raises:
-            DataError: it is no corpus, or the predictions are not those of its sentences.
+            DataError: the predictions are not those of its sentences.
         """
-        check_split(split)
         check_predictions(self.task.to_predict(split), predictions)
         return self.task.score(self._context, split, predictions, strict=strict)
 
@@ -309,7 +303,6 @@ class SentencePredictor:
         Raises:
             DataError: as of `report`, or there are no probabilities.
         """
-        check_split(split)
         check_predictions(self.task.to_predict(split), predictions)
         if any(_lacks_probabilities(each) for each in predictions):
             raise DataError(
@@ -327,13 +320,7 @@ class SentencePredictor:
         Raises:
             ConfigError: there is no such scheme, or it is one of spans and the model has plain
                 labels.
-            DataError: it is no `Prediction`, as `annotate` returns them.
         """
-        if not isinstance(prediction, Prediction):
-            raise DataError(
-                "prediction: expected a Prediction, as annotate returns them, found "
-                f"{clipped(repr(prediction))}"
-            )
         found = tags_in(self.config, prediction, scheme)
         if found and self.config.data.scheme == PLAIN and scheme != PLAIN:
             raise ConfigError(

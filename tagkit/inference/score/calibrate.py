@@ -26,7 +26,6 @@ from tagkit.errors import DataError
 from tagkit.evaluation.scores.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.scores.conformal import SetCalibration
 from tagkit.evaluation.scores.outcomes import Outcomes
-from tagkit.inference.predict.arguments import model_path
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.evaluate_sets import fit_sets
 from tagkit.inference.score.score import gold_split
@@ -122,7 +121,7 @@ def calibrate(
         DeviceError: the device cannot be used.
     """
     data, path = data_options(options), path_text(dev, "dev")
-    folder = find_bundle(model_path(model))
+    folder = find_bundle(Path(model))
     require_place(folder / METADATA, replace=True)  # not after minutes of work
     with locked(_lock_of(folder), note, is_output=False):
         predictor = load(folder, device)
@@ -154,7 +153,7 @@ def remove_calibration(model: str | Path, note: Callable[[str], None] = silent) 
         CheckpointError: a run is writing into its folder.
         DataError: the model was not calibrated.
     """
-    folder = find_bundle(model_path(model))
+    folder = find_bundle(Path(model))
     require_place(folder / METADATA, replace=True)
     with locked(_lock_of(folder), note, is_output=False):
         if load(folder, "cpu").calibration is None:

@@ -1,6 +1,5 @@
 """`tagkit.evaluate` and `tagkit.analyse`: a model, or predictions, in files or in records."""
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,9 +105,9 @@ def analyse(
         DeviceError: the device cannot be used.
     """
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
-    if isinstance(analyses, Iterable) and not isinstance(analyses, str):
-        analyses = tuple(analyses)  # of a generator nothing would be left after the check
-    if analyses is not None and not (isinstance(analyses, tuple) and {*analyses} <= {*ANALYSES}):
+    # Of a generator nothing would be left after the check.
+    analyses = None if analyses is None else tuple(analyses)
+    if analyses is not None and not {*analyses} <= {*ANALYSES}:
         raise DataError(
             f"analyses: expected some of {', '.join(ANALYSES)}, found {clipped(repr(analyses))}"
         )
@@ -131,10 +130,8 @@ def _predictor(
     """The model, loaded where it is given by its folder.
 
     Raises:
-        DataError: a model is in another argument's place, or there are predictions beside it.
+        DataError: there are predictions beside it.
     """
-    _refuse_model(gold, "gold")
-    _refuse_model(pred, "pred")
     if model is None:
         return None
     if pred is not None:
@@ -144,18 +141,3 @@ def _predictor(
     from tagkit.inference.predict.predictor import Predictor, load
 
     return model if isinstance(model, Predictor) else load(model, device)
-
-
-def _refuse_model(given: Any, name: str) -> None:
-    """Refuse a model in the place of a file or of records.
-
-    Raises:
-        DataError: it is one.
-    """
-    # What is a Predictor has imported its module; nothing else needs torch, which takes seconds.
-    module = sys.modules.get("tagkit.inference.predict.predictor")
-    if module is not None and isinstance(given, module.Predictor):
-        raise DataError(
-            f"{name}: expected a file or records, found a model: give it by name, as in "
-            "evaluate(gold, model=...)"
-        )

@@ -224,20 +224,13 @@ def check_cache(predictor: Predictor, cache: CacheOptions) -> None:
     """
     if not isinstance(predictor.model, LanguageModel):
         raise DataError(Message(Setting("cache"), " is for language models"))
-    if not isinstance(cache, CacheOptions):
-        shown = clipped(repr(cache))
-        raise DataError(Message(Setting("cache"), f": expected CacheOptions, found {shown}"))
-    window, theta, share = cache.window, cache.theta, cache.share
-    numbers = isinstance(theta, int | float), isinstance(share, int | float)
     # Beyond that the exponent of a product of two states may be no number.
     highest = 1e6
     for option, found, is_valid, expected in (
-        (Setting("cache_window"), window, isinstance(window, int) and window >= 1,
-         "a whole number, at least 1"),
-        (Setting("cache_theta"), theta, numbers[0] and 0 <= theta <= highest,
+        (Setting("cache_window"), cache.window, cache.window >= 1, "a whole number, at least 1"),
+        (Setting("cache_theta"), cache.theta, 0 <= cache.theta <= highest,
          f"a number from 0 to {highest:,.0f}"),
-        (Setting("cache_share"), share, numbers[1] and 0 <= share < 1,
-         "a number from 0 to below 1"),
+        (Setting("cache_share"), cache.share, 0 <= cache.share < 1, "a number from 0 to below 1"),
     ):  # fmt: skip
         if not is_valid:
             shown = clipped(repr(found))

@@ -22,7 +22,7 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predict.predictor import Predictor
@@ -148,13 +148,7 @@ class Scoring:
         return score_records(predictor, records, *options, confidence=confidence)
 
     def _records(self, given: str | Path | Records, name: str) -> Records:
-        """The records, read from a file where one is given.
-
-        Raises:
-            DataError: it is neither a file nor records.
-        """
+        """The records, read from a file where one is given."""
         if isinstance(given, str | Path):
             return read(given, note=self.note, **self.data.model_dump(exclude_defaults=True))
-        if isinstance(given, bytes) or not isinstance(given, Iterable):
-            raise DataError(f"{name}: expected a file or records, found {clipped(repr(given))}")
         return given

@@ -16,7 +16,7 @@ from tagkit.inference.score.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.text.schemes import DISPLAY, has_spans
-from tagkit.wording import Message, clipped, once
+from tagkit.wording import Message, once
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -71,10 +71,8 @@ def compare(
         found = "neither" if preds is None else "both"
         raise DataError(f"expected either preds or models, found {found}")
     given, name = (preds, "preds") if models is None else (models, "models")
-    if not isinstance(given, Mapping) or not given:
-        raise DataError(
-            f"{name}: expected the systems by their names, found {clipped(repr(given))}"
-        )
+    if not given:
+        raise DataError(f"{name}: expected the systems by their names, found none")
     if not isinstance(gold, str | Path) and isinstance(gold, Iterable):
         gold = list(gold)  # each run is compared with all of them
     systems = [(name, _runs(runs)) for name, runs in given.items()]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
-from tagkit.value_checks import check_count, check_function, check_probability
+from tagkit.value_checks import check_count, check_probability
 from tagkit.wording import plural
 
 SPANS, LABELS, CLASSES = "span", "label", "class"
@@ -73,7 +73,7 @@ class PredictionOptions:
     on_removed: Callable[[Removed], None] = ignore
 
     def check(self) -> None:
-        """Refuse values that have no meaning.
+        """Refuse numbers that are out of range.
 
         Raises:
             DataError: there is one; the message has its name.
@@ -84,5 +84,3 @@ class PredictionOptions:
             value = getattr(self, name)
             if value is not None:
                 check_probability(name, value)
-        check_function("on_long", self.on_long, "a number")
-        check_function("on_removed", self.on_removed, "what is not kept")

@@ -21,8 +21,6 @@ from tagkit.text.records import (
 from tagkit.wording import clipped
 
 Input = str | Sequence[str] | Sentence | Document
-# Iterable, and neither words in order nor inputs in order.
-_UNORDERED = (bytes, bytearray, Mapping, Set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +50,26 @@ def inputs_of(inputs: Any) -> Iterable[Any]:
         inputs: one raw text, `Sentence` or `Document`, or several inputs.
 
     Raises:
-        DataError: it is neither.
+        DataError: it is a dictionary or a set.
     """
     if is_one(inputs):
         return [inputs]
-    if isinstance(inputs, _UNORDERED) or not _can_be_read(inputs):
-        raise DataError(
-            "inputs: expected a text, a Sentence, a Document, or several of them or of sequences "
-            f"of words, found {_shown(inputs)}"
-        )
+    _refuse_unordered(inputs)
     found: Iterable[Any] = inputs
     return found
 
 
-def _can_be_read(value: Any) -> bool:
-    try:  # an array without a dimension is an Iterable too
-        iter(value)
-    except TypeError:
-        return False
-    return True
+def _refuse_unordered(value: Any) -> None:
+    """Refuse a dictionary, whose keys would be read in silence, and a set, which has no order.
+
+    Raises:
+        DataError: it is one.
+    """
+    if isinstance(value, Mapping | Set):
+        raise DataError(
+            "expected a text, a Sentence, a Document, a list of words, or a list of such inputs, "
+            f"found {clipped(repr(value))}"
+        )
 
 
 def materialized(item: Any) -> Any:
@@ -78,36 +77,23 @@ def materialized(item: Any) -> Any:
     return tuple(item) if isinstance(item, Iterator) else item
 
 
-def words_of(item: Any) -> tuple[str, ...]:
+def words_of(item: Sentence | Iterable[str]) -> tuple[str, ...]:
     """The words of a `Sentence` or of a sequence of words.
 
     Raises:
-        DataError: it is neither, or has no words or an empty one.
+        DataError: it has no words or an empty one, or its words have no order.
     """
     if isinstance(item, Sentence):
         check_sentence(item, "input")  # not its tags, which no answer depends on
         words = tuple(item.words)
-    elif isinstance(item, _UNORDERED) or not _can_be_read(item):
-        raise _unexpected(item)
     else:
+        _refuse_unordered(item)
         words = tuple(item)
-        if not all(isinstance(word, str) for word in words):
-            raise _unexpected(item)
-    if not words or "" in words:
+    if not words or not all(words):
         # An empty word has no characters to read, and no line in a column file.
-        raise DataError(f"expected at least one word and none that is empty, found {_shown(item)}")
+        found = clipped(repr(item))
+        raise DataError(f"expected at least one word and none that is empty, found {found}")
     return words
-
-
-def _unexpected(item: Any) -> DataError:
-    return DataError(
-        "input: expected a text, a sequence of words, a Sentence or a Document, found "
-        f"{_shown(item)}"
-    )
-
-
-def _shown(value: Any) -> str:
-    return clipped(repr(value))
 
 
 def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
@@ -119,7 +105,7 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
         whole: whether a text is read as one sentence, as it is if texts have classes.
 
     Raises:
-        DataError: an item of another type, a sequence without words, or an empty word.
+        DataError: a sequence without words, an empty word, or words without an order.
     """
     # A str first: it is a sequence of strings too, whose words would be its characters.
     if isinstance(item, str):

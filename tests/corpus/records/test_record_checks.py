@@ -36,8 +36,8 @@ GOOD = [
 ]
 
 
-def text_with(start: Any, end: Any, text: str = "x", label: Any = "X") -> Document:
-    return Document("abc", spans=(TextSpan(text, start, end, label),))
+def text_with(start: int, end: int) -> Document:
+    return Document("abc", spans=(TextSpan("x", start, end, "X"),))
 
 
 def answer_with(token: TaggedToken) -> TaggedText:
@@ -55,57 +55,27 @@ def test_records_that_fit_are_taken_as_they_are() -> None:
         (Sentence(("a",), ("O", "O")), "expected a tag for each of 1 word, found 2"),
         (Sentence(("a", "b"), text="a b"),
          "expected a place in its text for each of 2 words, found 0"),
-        (Sentence((1, 2)), r"expected words, found \(1, 2\)"),  # type: ignore[arg-type]
         (Sentence("To"), "expected words, found 'To'"),  # type: ignore[arg-type]
-        (Sentence(None), "expected words, found None"),  # type: ignore[arg-type]
         (Sentence(("a", "b"), "OO"), "expected tags, found 'OO'"),  # type: ignore[arg-type]
-        (Sentence(("a", "b"), ("O", None)),  # type: ignore[arg-type]
-         r"expected tags, found \('O', None\)"),
         (Document("a b", labels="sport"),  # type: ignore[arg-type]
          "expected classes, found 'sport'"),
-        (Sentence(("a", "b"), labels=(1,)),  # type: ignore[arg-type]
-         r"expected classes, found \(1,\)"),
         (Sentence(("a", "b"), text="a b", places=((0, 1), (2, 9))),
          "expected places within a text of 3 characters, in its order, found one from 2 to 9"),
         (Sentence(("a", "b"), text="a b", places=((2, 3), (0, 1))),
          "expected places within a text of 3 characters, in its order, found one from 0 to 1"),
-        (Sentence(("a", "b"), text="a b", places=("a", "b")),  # type: ignore[arg-type]
-         "places: expected start and end of each, whole numbers, found 'a'"),
         (Document("a b", tokens=((0, 1), (2, 2))),
          "expected tokens within a text of 3 characters, in its order, found one from 2 to 2"),
         (Document("a b", tokens=((0, 2), (1, 3))),
          "expected tokens within a text of 3 characters, in its order, found one from 1 to 3"),
-        (Document("a b", tokens=("a", "b")),  # type: ignore[arg-type]
-         "tokens: expected start and end of each, whole numbers, found 'a'"),
-        (Document(None), "expected a text, found None"),  # type: ignore[arg-type]
         (text_with(5, 9), "expected spans within a text of 3 characters, found one from 5 to 9"),
         (text_with(1, 4), "expected spans within a text of 3 characters, found one from 1 to 4"),
         (text_with(2, 1), "expected spans within a text of 3 characters, found one from 2 to 1"),
         (text_with(1, 1), "expected spans within a text of 3 characters, found one from 1 to 1"),
-        (Sentence({"a"}), r"expected words, found \{'a'\}"),  # type: ignore[arg-type]
         (Sentence(("a", "b"), features=(("x",),)),
          "expected a feature for each of 2 words, found 1"),
         (Sentence(("a", "b"), features=("xy",)),  # type: ignore[arg-type]
          "expected features, found 'xy'"),
-        (Sentence(("a",), features=((1,),)),  # type: ignore[arg-type]
-         r"expected features, found \(1,\)"),
-        (Sentence(("a",), features=None),  # type: ignore[arg-type]
-         "expected feature columns, found None"),
-        (Sentence(("a",), document="x"),  # type: ignore[arg-type]
-         "document: expected a number, found 'x'"),
-        (Sentence(("a",), extra={"id": 3}),  # type: ignore[arg-type]
-         r"extra: expected pairs of a name and a value that JSON can hold, found \{'id': 3\}"),
-        (Sentence(("a",), extra=(("id", {1}),)),
-         r"extra: expected pairs of a name and a value that JSON can hold, found "
-         r"\(\('id', \{1\}\),\)"),
         (text_with(0, 1), "spans: expected the text from 0 to 1, 'a', found 'x'"),
-        (text_with(0.0, 1, "a"),
-         r"spans: expected start and end of each, whole numbers, found \(0\.0, 1\)"),
-        (text_with(0, 1, "a", 7), "spans: expected a TextSpan with a label, found TextSpan.*"),
-        (Document("abc", spans=((0, 1, "X"),)),  # type: ignore[arg-type]
-         r"spans: expected a TextSpan with a label, found \(0, 1, 'X'\)"),
-        (Document("abc", spans=TextSpan("a", 0, 1, "X")),  # type: ignore[arg-type]
-         "expected spans, found TextSpan.*"),
         (Prediction(("a", "b"), ("O",)), "expected a tag for each of 2 words, found 1"),
         (Prediction(("a", "b"), ("O", "O"), labels="x"),  # type: ignore[arg-type]
          "expected classes, found 'x'"),
@@ -113,8 +83,6 @@ def test_records_that_fit_are_taken_as_they_are() -> None:
          "expected tokens within a text of 3 characters, in its order, found one from 0 to 9"),
         (replace(answer_with(TaggedToken("a", 0, 1, "O")), spans=(TextSpan("b", 0, 1, "X"),)),
          "spans: expected the text from 0 to 1, 'a', found 'b'"),
-        (TaggedText("a b", None, ()),  # type: ignore[arg-type]
-         "expected sentences, found None"),
         (text_with(-1, 1), "expected spans within a text of 3 characters, found one from -1 to 1"),
     ],
 )  # fmt: skip

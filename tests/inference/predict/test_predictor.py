@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import pickle
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,11 +24,10 @@ from threadpoolctl import ThreadpoolController
 
 import tagkit
 from tagkit.corpus.records.dataset import Split
-from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
+from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.features.batching.batch import Tokens
 from tagkit.inference.predict import sentence_batches as module
 from tagkit.inference.predict.predictor import Predictor, alternatives_of_text
-from tagkit.inference.score.calibrate import remove_calibration
 from tagkit.models.answers.texts import Text
 from tagkit.models.base.model import Model
 from tagkit.nn.cells.lstm import LSTMNetwork
@@ -321,11 +321,8 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
     expected = r"^expected at least one word and none that is empty, found Sentence\(words=\(\)"
     with pytest.raises(DataError, match=expected):
         predictor.n_best(sentences, 2)
-    for count in (0, "two"):
-        with pytest.raises(
-            DataError, match=rf"^count: expected a whole number, at least 1, found {count!r}$"
-        ):
-            predictor.n_best(sentences[:1], count)
+    with pytest.raises(DataError, match=r"^count: expected a whole number, at least 1, found 0$"):
+        predictor.n_best(sentences[:1], 0)
 
 
 def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
@@ -333,10 +330,8 @@ def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) 
     assert found[0].probability >= found[1].probability
     with pytest.raises(DataError, match="this model reads 1 feature column beside the words"):
         predictor.n_best([Sentence(("Ada",))], 2)
-    for values in (("C",), ("C", None)):
-        problem = r"^features: expected a value for each of 2 words, found "
-        with pytest.raises(DataError, match=problem):
-            predictor.predict(Sentence(("Ada", "."), features=(values,)))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"^features: expected a value for each of 2 words, found"):
+        predictor.predict(Sentence(("Ada", "."), features=(("C",),)))
 
 
 def test_tags_are_spelt_in_any_scheme_of_spans(plain: Predictor) -> None:
@@ -344,9 +339,6 @@ def test_tags_are_spelt_in_any_scheme_of_spans(plain: Predictor) -> None:
     found = Prediction(words, ("B-PER", "I-PER", "O"), (Span(0, 2, "PER"),))
     assert plain.tags_in(found, "iobes") == ("B-PER", "E-PER", "O")
     assert plain.tags_in(found, "labels") == found.tags
-    other: Any = plain.predict("Ben Silva leaves")
-    with pytest.raises(DataError, match=r"^prediction: expected a Prediction, as annotate returns"):
-        plain.tags_in(other, "iobes")
 
 
 def test_plain_labels_have_no_scheme_of_spans(
@@ -431,20 +423,14 @@ def test_the_best_taggings_of_a_text_are_those_of_all_pairs_of_its_sentences(
     assert [(each.tags, each.probability) for each in plain.n_best(" ", 2)] == [((), 1.0)]
 
 
-@pytest.mark.parametrize("inputs", [None, 3, b"Ada", {"text": "Ada"}, {"Ada"}, np.array("Ada")])
-def test_what_is_no_input_is_refused_with_what_was_expected(
-    plain: Predictor, inputs: object
+@pytest.mark.parametrize("inputs", [{"text": "Ada"}, {"Ada"}])
+def test_keys_of_a_dictionary_and_a_set_are_not_read_as_texts_or_words(
+    plain: Predictor, inputs: Any
 ) -> None:
-    expected = "inputs: expected a text, a Sentence, a Document, or several of them or of sequences"
     for method in (plain.predict, plain.n_best, plain.stream):
-        with pytest.raises(DataError) as refused:
-            method(inputs)
-        assert str(refused.value) == f"{expected} of words, found {inputs!r}"
-    expected = "input: expected a text, a sequence of words, a Sentence or a Document, found"
-    for several in ([inputs], [["Ada", inputs]]):
-        with pytest.raises(DataError) as refused:
-            plain.predict(several)
-        assert str(refused.value) == f"{expected} {several[0]!r}"
+        for several in (inputs, [inputs]):
+            with pytest.raises(DataError, match=f"found {re.escape(repr(inputs))}$"):
+                list(method(several))
 
 
 def probabilities(answers: Sequence[TaggedText]) -> list[float]:
@@ -504,19 +490,14 @@ def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> Non
 @pytest.mark.parametrize(
     ("sentences", "problem"),
     [
-        (None, "sentences: expected Sentence records, found None"),
-        ("Ada", "sentences: expected Sentence records, found 'Ada'"),
-        (["Ada"], "sentences: expected Sentence records, found 'Ada'"),
-        ([Document("Ada")], r"sentences: expected Sentence records, found Document\(.*"),
         (
             [Sentence(("To", ""))],
             r"expected at least one word and none that is empty, found Sentence\(.*",
         ),
-        ([Sentence((1,))], r"input: expected words, found \(1,\)"),
         ([Sentence("abc")], "input: expected words, found 'abc'"),
     ],
 )
-def test_what_is_no_sentence_is_not_annotated(
+def test_a_sentence_with_an_empty_word_or_a_text_for_words_is_not_annotated(
     plain: Predictor, sentences: Any, problem: str
 ) -> None:
     with pytest.raises(DataError, match=f"^{problem}$"):
@@ -544,16 +525,11 @@ def test_predictions_of_other_sentences_are_neither_reported_nor_judged(plain: P
         for wrong, problem in [
             (found[:1], "one for each of 2 sentences, found 1"),
             (found[::-1], r"one of 2 words for sentence 1, found Prediction\(.*"),
-            (None, "a list, found None"),
         ]:
             with pytest.raises(DataError, match=f"^predictions: expected {problem}$"):
                 use(split, wrong)  # type: ignore[operator]
-        with pytest.raises(DataError, match=r"^split: expected a Split, found 'dev'$"):
-            use("dev", found)  # type: ignore[operator]
     with pytest.raises(DataError, match=r"^predictions: expected probabilities, found none"):
         plain.judged(split, found)
-    with pytest.raises(DataError, match=r"^split: expected a Split, found None$"):
-        plain.score(None)  # type: ignore[arg-type]
 
 
 def test_a_stream_takes_no_more_than_a_window_of_its_inputs(plain: Predictor) -> None:
@@ -576,7 +552,7 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
 
     for inputs, error, said in (
         (broken(), OSError, "the disk is gone"),
-        (["Ada visits Rome .", ("Ben",), None], DataError, "found None"),
+        (["Ada visits Rome .", ("Ben",), {}], DataError, "found {}"),
         (["Ada .", ("Ben",), Sentence(("Ada",), features=(("UP",),))], DataError,
          "this model reads no feature columns, found 1 beside a sentence"),
     ):  # fmt: skip
@@ -594,16 +570,6 @@ def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Pred
         DataError, match=r"^window_words: expected a whole number, at least 1, found 0$"
     ):
         plain.stream(["Ada"], window_words=0)
-
-
-def test_a_folder_of_a_model_is_asked_for() -> None:
-    with pytest.raises(BundleError, match=r"^path: expected that of a model's folder, found 3$"):
-        tagkit.load(3)  # type: ignore[arg-type]
-    none = r"^path: expected that of a model's folder, found None$"
-    with pytest.raises(BundleError, match=none):
-        tagkit.calibrate(None, "dev.conll")  # type: ignore[arg-type]
-    with pytest.raises(BundleError, match=none):
-        remove_calibration(None)  # type: ignore[arg-type]
 
 
 def answers_of(predictor: Predictor, texts: list[str]) -> list[tuple[str | None, float]]:
@@ -652,20 +618,11 @@ def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
     ("option", "value", "problem"),
     [
         ("batch_size", 0, "batch_size: expected a whole number, at least 1, found 0"),
-        ("batch_size", "8", "batch_size: expected a whole number, at least 1, found '8'"),
         ("max_length", 0, "max_length: expected a whole number, at least 1, found 0"),
-        ("max_length", "a", "max_length: expected a whole number, at least 1, found 'a'"),
         ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
-        ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
-        ("on_long", 3, "on_long: expected a function that takes a number, found 3"),
-        (
-            "on_removed",
-            None,
-            "on_removed: expected a function that takes what is not kept, found None",
-        ),
     ],
 )
-def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(
+def test_an_option_out_of_range_is_refused_by_its_name(
     predictor: Predictor, option: str, value: object, problem: str
 ) -> None:
     with pytest.raises(DataError) as caught:
@@ -700,14 +657,6 @@ def test_a_text_without_words_has_no_scores(classifier: Predictor) -> None:
     assert classifier.predict(" ") == TaggedText(" ", (), ())
 
 
-def test_a_count_or_a_window_of_another_type_is_refused_by_its_name(predictor: Predictor) -> None:
-    for value in (True, 2.5, "2", None):
-        with pytest.raises(DataError, match=r"^count: expected a whole number, at least 1, found"):
-            predictor.n_best([sentence("Ada")], value)  # type: ignore[arg-type]
-        with pytest.raises(DataError, match=r"^window_words: expected a whole number, at least 1"):
-            predictor.stream([sentence("Ada")], window_words=value)  # type: ignore[arg-type]
-
-
 def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> None:
     with pytest.raises(
         DeviceError, match=r"^device '3': expected 'auto', 'cpu', 'cuda' or 'cuda:N'"
@@ -724,11 +673,6 @@ def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> N
          "sentence 1: expected stretches of 2 words, found one from 1 to 5"),
         (Sentence(("a", "b"), ("O", "O")), [[(1, 1)]],
          "sentence 1: expected stretches of 2 words, found one from 1 to 1"),
-        (Sentence(("a", "b"), ("O", "O")), [(0, 1)],
-         "sentence 1: stretches: expected start and end of each, whole numbers, found 0"),
-        (Sentence(("a", "b"), ("O", "O")), [[(0, 1, 2)]],
-         "sentence 1: stretches: expected start and end of each, whole numbers, "
-         r"found \(0, 1, 2\)"),
         (Sentence(("a", "b")), [[(0, 1)]], "sentence 1: expected tags, found none"),
         (Sentence(("a", "b"), ("O",)), [[(0, 1)]],
          "sentence 1: expected a tag for each of 2 words, found 1"),

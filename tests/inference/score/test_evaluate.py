@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiny
@@ -136,7 +135,6 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         ((gold, texts), "pred: expected tags as in gold, found classes"),
         ((gold, [3]), "pred: expected a Sentence, a Document, or a model's answer, found 3"),
         (([], gold), "gold: expected at least one record, found none"),
-        ((gold, 3), "pred: expected a file or records, found 3"),
         ((gold,), "expected a model or pred beside the gold records, found neither"),
     ):  # fmt: skip
         with pytest.raises(DataError) as refused:
@@ -166,8 +164,8 @@ def test_arguments_for_another_kind_of_scoring_are_refused(folder: Path, model: 
         tagkit.analyse(dev, model=model, pred_column=1)
 
 
-@pytest.mark.parametrize("names", [3, "errors", ["error"], {"errors": 1, "x": 2}])
-def test_names_of_no_analyses_are_refused(names: Any) -> None:
+@pytest.mark.parametrize("names", ["errors", ["error"]])
+def test_names_of_no_analyses_are_refused(names: str | list[str]) -> None:
     gold = [tagkit.Sentence(("To", "Rome"), ("O", "B-LOC"))]
     with pytest.raises(DataError, match=r"^analyses: expected some of measures, errors, "):
         tagkit.analyse(gold, gold, analyses=names)
@@ -177,21 +175,6 @@ def test_names_of_analyses_may_come_from_a_generator(folder: Path, model: Predic
     names = ["errors", "measures"]
     found = tagkit.analyse(folder / "dev.conll", model=model, analyses=(name for name in names))
     assert set(found.to_dict()) == {*names}
-
-
-def test_a_model_in_the_place_of_a_file_is_refused_with_the_name_of_its_parameter(
-    folder: Path, model: Predictor
-) -> None:
-    path = folder / "test.conll"
-    gold = list(tagkit.read(path))
-    for name, given in (("gold", (model, path)), ("gold", (model,)), ("pred", (path, model)),
-                        ("pred", (gold, model))):  # fmt: skip
-        with pytest.raises(DataError) as caught:
-            tagkit.evaluate(*given)  # type: ignore[arg-type]
-        assert str(caught.value) == (
-            f"{name}: expected a file or records, found a model: give it by name, as in "
-            "evaluate(gold, model=...)"
-        )
 
 
 def test_words_in_lists_are_those_of_the_answers(model: Predictor) -> None:

@@ -110,9 +110,6 @@ LETTERS = str.maketrans("LUM", "ESI")
         ({"window": 0}, "cache_window: expected a whole number, at least 1, found 0"),
         ({"theta": math.inf}, "cache_theta: expected a number from 0 to 1,000,000, found inf"),
         ({"theta": 1e308}, "cache_theta: expected a number from 0 to 1,000,000, found 1e+308"),
-        ({"theta": "x"}, "cache_theta: expected a number from 0 to 1,000,000, found 'x'"),
-        ({"window": "x"}, "cache_window: expected a whole number, at least 1, found 'x'"),
-        ({"share": None}, "cache_share: expected a number from 0 to below 1, found None"),
         ({"share": 1.0}, "cache_share: expected a number from 0 to below 1, found 1.0"),
     ],
 )

@@ -115,11 +115,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
     for preds, models, message in (
         (None, None, "expected either preds or models, found neither"),
         ({"a": GOLD}, {"a": "model"}, "expected either preds or models, found both"),
-        (["a"], None, r"preds: expected the systems by their names, found \['a'\]"),
-        ({}, None, "preds: expected the systems by their names, found {}"),
-        ({"a": 3}, None, "pred: expected a file or records, found 3"),
+        ({}, None, "preds: expected the systems by their names, found none"),
     ):
         with pytest.raises(DataError, match=f"^{message}$"):
-            tagkit.compare(GOLD, preds, models=models)  # type: ignore[arg-type]
+            tagkit.compare(GOLD, preds, models=models)
     with pytest.raises(DataError, match=r"^several systems need a file with gold labels: standard"):
         tagkit.compare("-", {"a": GOLD})

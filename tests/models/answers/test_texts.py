@@ -102,12 +102,9 @@ def test_a_text_that_is_one_sentence_has_its_classes_and_attention() -> None:
 
 
 def test_a_sentence_whose_parts_do_not_fit_is_refused() -> None:
-    for sentence, problem in (
-        (Sentence(("a", "b"), text="a b"), "a place in its text for each of 2 words, found 0"),
-        (Sentence((1, 2)), r"words, found \(1, 2\)"),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(DataError, match=f"^input: expected {problem}$"):
-            as_text(sentence, "multilingual", whole=False)
+    problem = r"^input: expected a place in its text for each of 2 words, found 0$"
+    with pytest.raises(DataError, match=problem):
+        as_text(Sentence(("a", "b"), text="a b"), "multilingual", whole=False)
 
 
 def test_no_answer_depends_on_the_tags_of_a_sentence() -> None:
