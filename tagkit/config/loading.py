@@ -23,7 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError
-from tagkit.wording import Message, Setting, clipped, quoted, reason
+from tagkit.wording import clipped, quoted, reason
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -59,10 +59,10 @@ def load_config(
     """
     if path is not None and not isinstance(path, str | Path):
         found = clipped(repr(path))
-        raise ConfigError(Setting("path"), [f"expected that of a TOML file, found {found}"])
+        raise ConfigError("path=...", [f"expected that of a TOML file, found {found}"])
     if isinstance(overrides, str) or not isinstance(overrides, Iterable):
         expected = f"expected a list of section.key=value, found {clipped(repr(overrides))}"
-        raise ConfigError(Setting("overrides"), [expected])
+        raise ConfigError("overrides=...", [expected])
     _refuse_unnamed("flags", {} if flags is None else flags)
     source = str(path) if path else "configuration"
     table = _read_toml(Path(path)) if path else {}
@@ -70,13 +70,13 @@ def load_config(
     values: dict[str, Any] = {}
     for text in overrides:
         if not isinstance(text, str):
-            given = Setting("overrides", clipped(repr(text)))
-            problems.append(Message(given, ": expected section.key=value"))
+            given = f"overrides={clipped(repr(text))}"
+            problems.append(f"{given}: expected section.key=value")
             continue
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            given = Setting("overrides", quoted(text))
-            problems.append(Message(given, ": expected section.key=value"))
+            given = f"overrides={quoted(text)}"
+            problems.append(f"{given}: expected section.key=value")
             continue
         values[name.strip()] = toml_value(value.strip())
     values |= {name: value for name, value in (flags or {}).items() if value is not None}
@@ -87,7 +87,7 @@ def load_config(
         # What was typed beside a file is not looked for in it.
         for name in [name for name in found if name in values]:
             said = found.pop(name)
-            problems += [Message(Setting(name), each.removeprefix(name)) for each in said]
+            problems += [f"{name}{each.removeprefix(name)}" for each in said]
         raise ConfigError(source, _first(found), problems)
     return config
 
@@ -99,14 +99,10 @@ def _refuse_unnamed(name: str, given: Any) -> None:
         ConfigError: it is refused.
     """
     if not isinstance(given, Mapping):
-        raise ConfigError(
-            Setting(name), [f"expected values by dotted name, found {clipped(repr(given))}"]
-        )
+        raise ConfigError(name, [f"expected values by dotted name, found {clipped(repr(given))}"])
     for key in given:
         if not isinstance(key, str):
-            raise ConfigError(
-                Setting(name), [f"expected names of options, found {clipped(repr(key))}"]
-            )
+            raise ConfigError(name, [f"expected names of options, found {clipped(repr(key))}"])
 
 
 def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
@@ -127,7 +123,7 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
     if not isinstance(given, Mapping):
         found = clipped(repr(given))
         raise ConfigError(
-            Setting("config"),
+            "config=...",
             [f"expected a Config, the path of a TOML file or a dictionary, found {found}"],
         )
     _refuse_unnamed("config", given)
@@ -251,7 +247,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
             )
         return parse_toml(content)
     except FileNotFoundError:
-        remedy = Message("no such file. Name another with ", Setting("path"))
+        remedy = "no such file. Name another"
         raise ConfigError(str(path), [remedy]) from None
     except OSError as error:
         raise ConfigError(str(path), [f"cannot be read: {reason(error)}"]) from None

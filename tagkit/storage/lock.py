@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from tagkit.errors import CheckpointError
 from tagkit.storage.run_names import LOCK
-from tagkit.wording import ANOTHER_FOLDER, Message, quoted, reason
+from tagkit.wording import ANOTHER_FOLDER, quoted, reason
 
 # The last holder may remove the lock file between our opening and our locking it: we would hold a
 # lock on a file without a name. `filelock` notices (no link is left), and we try again.
@@ -85,10 +85,8 @@ def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> File
             folder.mkdir(parents=True, exist_ok=True)
             if path.exists() and not _is_record(path):
                 raise CheckpointError(
-                    Message(
-                        f"{path}: expected the lock file of a run, found something else; ",
-                        _advice("move it away", is_output),
-                    )
+                    f"{path}: expected the lock file of a run, found something else; "
+                    f"{_advice('move it away', is_output)}"
                 )
             lock.acquire(blocking=False)
             return lock
@@ -106,7 +104,7 @@ def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> File
             )  # fmt: skip
             kind = "a file" if found.is_file() else "something else"
             raise CheckpointError(
-                Message(f"{found}: expected a folder, found {kind}; ", ANOTHER_FOLDER)
+                f"{found}: expected a folder, found {kind}; {ANOTHER_FOLDER}"
             ) from None
         except OSError as error:
             if error.errno in _UNSUPPORTED:
@@ -117,16 +115,14 @@ def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> File
                 return None
             raise CheckpointError(f"{folder}: cannot be written: {reason(error)}") from None
     raise CheckpointError(
-        Message(
-            f"{folder}: in use by {_owner(path) or 'another process'}; ",
-            _advice("wait until it ends", is_output),
-        )
+        f"{folder}: in use by {_owner(path) or 'another process'}; "
+        f"{_advice('wait until it ends', is_output)}"
     )
 
 
-def _advice(first: str, is_output: bool) -> Message:
+def _advice(first: str, is_output: bool) -> str:
     """What to do, or, of an output folder, to name another one."""
-    return Message(first, ", or ", ANOTHER_FOLDER) if is_output else Message(first)
+    return f"{first}, or {ANOTHER_FOLDER}" if is_output else first
 
 
 def _describe_owner(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Spaces that a search may try."""
 
 import pytest
+from says import Says, refuses
 
 from tagkit.config.search_space import Choices, Range, parse_spaces
 from tagkit.errors import ConfigError
@@ -26,7 +27,7 @@ def test_a_value_that_no_option_can_have_is_refused_in_a_short_sentence(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_spaces([text])
-    assert str(caught.value).startswith("spaces: '")
+    assert str(caught.value).startswith("spaces=...: '")
     assert str(caught.value).endswith(f"': {problem}")
     assert len(str(caught.value)) < 200
 
@@ -81,11 +82,11 @@ def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None
     ],
 )
 def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=f"spaces: .*{problem}"):
+    with refuses(ConfigError, "spaces", problem):
         parse_spaces([text])
 
 
 def test_an_option_that_is_named_twice_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_spaces(["train.lr=0.01..0.02", "encoder.cell=lstm,gru", "train.lr=0.03..0.04"])
-    assert str(caught.value) == ("spaces: train.lr is named twice; give all of its values at once")
+    assert str(caught.value) == Says("spaces=...", "train.lr", "twice")

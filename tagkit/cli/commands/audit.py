@@ -305,10 +305,10 @@ def _options_of_next(options: AuditOptions) -> dict[str, object]:
 
 def _note_next_command(places: Sequence[str | None], options: Mapping[str, object]) -> None:
     """Say what was written, and the command that trains with `options`, where there are some."""
-    from tagkit.cli.program.console import note
+    from tagkit.cli.program.console import show_line
     from tagkit.wording import as_argument
 
-    note(f"written: {', '.join(path for path in places if path)}")
+    show_line(f"written: {', '.join(path for path in places if path)}")
     words = []
     for flag, given in options.items():
         for value in given if isinstance(given, list) else [given]:
@@ -316,4 +316,4 @@ def _note_next_command(places: Sequence[str | None], options: Mapping[str, objec
                 parted = "=" if str(value).startswith("-") else " "
                 words.append(f"{flag}{parted}{as_argument(value)}")
     if words:
-        note(f"Next: tagkit train {' '.join(words)}")
+        show_line(f"Next: tagkit train {' '.join(words)}")

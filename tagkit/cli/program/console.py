@@ -24,9 +24,9 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 from rich.text import Text
 
-from tagkit.cli.program.messages import for_people
+from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.terminal import coloured, has_colours, shown_time, width_of, wrapped
-from tagkit.wording import shortened
+from tagkit.wording import message_line, shortened
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.training.events.callbacks import Step
@@ -55,16 +55,21 @@ _ERRORS = _Errors()
 _STYLES = {"error": "bold red", "warning": "yellow", "best": "bold green"}
 
 
-def note(text: str, *, is_best: bool = False) -> None:
-    """Print a message to standard error, on one line whatever is in `text`.
+def note(text: str) -> None:
+    """Print a message of the library, with the flags of the command, to standard error."""
+    show_line(with_flags(text))
+
+
+def show_line(text: str, *, is_best: bool = False) -> None:
+    """Print a text to standard error as it is, on one line whatever is in it.
 
     A terminal gets it wrapped between words.
 
     Args:
-        text: the message.
+        text: the line.
         is_best: whether it is the row of the best epoch.
     """
-    line = for_people(text)
+    line = message_line(text)
     # Not rich's width, which is 80 for each terminal that calls itself dumb.
     first, *others = wrapped(line, width_of(sys.stderr) if _ERRORS.is_terminal else None)
     shown = Text(first)

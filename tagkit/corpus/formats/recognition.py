@@ -23,7 +23,7 @@ from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import STDIN, Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED, holds_model
-from tagkit.wording import Message, Setting, quoted, reason
+from tagkit.wording import quoted, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,8 @@ def find_format(source: Source, named: str, *, raw: bool = False, texts: bool = 
     formats = by_name(named)
     if source.is_folder() and not any(format.many_files for format in formats):
         raise DataError(
-            Message(
-                f"{source.name}: is a folder, and the format {named} is that of a file. Name a "
-                "file in it, or another format with ",
-                Setting("data.format"),
-            )
+            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
+            "it, or another format with data.format"
         )
     if len(formats) > 1:  # a family: its members are told apart by the keys of the records
         return Found(FORMATS[kind_of_lines(source.beginning())], "")
@@ -193,11 +190,8 @@ def recognise_lines(
         return almost
     if _begins_page(lines):
         raise DataError(
-            Message(
-                f"{source}: expected a corpus or text, found a page of HTML, whose tags are no "
-                "text. Save it as text; or read it as it stands with ",
-                Setting("data.format", "text"),
-            )
+            f"{source}: expected a corpus or text, found a page of HTML, whose tags are no text. "
+            "Save it as text; or read it as it stands with data.format=text"
         )
     with suppress(DataError):  # which of two it might be else is all the same here
         if raw and (other := _by_content(expected, lines, source, False, texts)) is not None:
@@ -330,20 +324,11 @@ def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
 
 def _ambiguous(source: str, found: str) -> DataError:
     return DataError(
-        Message(
-            f"{source}: may be a column file, a token a line, or texts with classes: found "
-            f"{found}. Choose with ",
-            Setting("data.format", "columns"),
-            " or ",
-            Setting("data.format", "tsv"),
-        )
+        f"{source}: may be a column file, a token a line, or texts with classes: found {found}. "
+        "Choose with data.format=columns or data.format=tsv"
     )
 
 
 def _explain(found: Recognised, source: str) -> str:
     """What a file was read as and why, in a sentence."""
-    return Message(
-        f"{source}: read as {found.name}: {found.why} (",
-        Setting("data.format"),
-        " chooses another format)",
-    )
+    return f"{source}: read as {found.name}: {found.why} (data.format chooses another format)"

@@ -38,7 +38,7 @@ from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import DISPLAY
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 TEXT = "text"  # the format of plain lines
 _Numbered = tuple[int, Search]  # with the number of the file whose sentences it looks at
@@ -146,7 +146,7 @@ def _of_column(search: Search, place: int, name: Column, columns: int) -> Search
 
     def findings() -> Iterator[CorpusFinding]:
         for each in search.findings():
-            yield replace(each, message=Message(f"column {name}: ", each.message))
+            yield replace(each, message=f"column {name}: {each.message}")
 
     see_tags = search.see
     if see_tags is None:
@@ -193,7 +193,7 @@ def _check_counted(read: ReadFile) -> Search:
     def findings() -> Iterator[CorpusFinding]:
         if are_counted(first):
             said = "the words are numbers that count up in each sentence. Name the column of its "
-            message = Message(f"{said}words: ", Setting("data.token_column", "1"), " for one")
+            message = f"{said}words: data.token_column=1 for one"
             yield CorpusFinding("error", "counted-words", read.path, message)
 
     # A word with a letter is enough for most files.
@@ -213,10 +213,14 @@ def _of_reading(read: ReadFile) -> Iterator[CorpusFinding]:
     if read.refusal is not None:
         yield _unreadable(read.path, read.refusal)
         if read.may_be_pairs and not read.counts.number:
-            pairs = Setting("data.format", TEXT)
-            said = "its lines may be pairs of a prefix and a continuation, of a language model: "
             yield CorpusFinding(
-                "note", "pairs", read.path, Message(said, pairs, " reads them as such")
+                "note",
+                "pairs",
+                read.path,
+                (
+                    "its lines may be pairs of a prefix and a continuation, of a language model: "
+                    f"data.format={TEXT} reads them as such"
+                ),
             )
     elif not read.counts.number and not read.errors:
         yield CorpusFinding("error", "empty", read.path, "holds no sentence")
@@ -229,12 +233,9 @@ def _without_labels(read: ReadFile, *, is_asked: bool) -> CorpusFinding:
     holds = "holds no tags, spans or classes, without which only a language model can be trained"
     if is_asked:
         return CorpusFinding("note", "no-labels", read.path, holds)
-    message = Message(
-        f"{holds}: it is read as {read.format.name} (",
-        Setting("data.format", TEXT),
-        " is for the text of a language model; ",
-        Setting("data.format"),
-        " chooses another format)",
+    message = (
+        f"{holds}: it is read as {read.format.name} (data.format={TEXT} is for the text of a "
+        "language model; data.format chooses another format)"
     )
     return CorpusFinding("error", "no-labels", read.path, message)
 

@@ -16,7 +16,7 @@ from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, j
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Judgement, Step, steps_of
 from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, has_spans
-from tagkit.wording import Message, Setting, first_of, plural, quoted, shown_name
+from tagkit.wording import first_of, plural, quoted, shown_name
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
@@ -117,8 +117,10 @@ def _too_few_or_many(
         (label,) = counts
         message = f"{quoted(label)} is the only label"
         if label == "_" and read.format.name == CONLLU:  # the sign of an empty cell
-            column = Setting("data.tag_column", f"MISC.{KEY}")
-            message = Message(f"{message}. Name the column of the tags, for example with ", column)
+            message = (
+                f"{message}. Name the column of the tags, for example with "
+                f"data.tag_column=MISC.{KEY}"
+            )
         yield CorpusFinding(severity, "one-label", read.path, message)
     elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
         message = (

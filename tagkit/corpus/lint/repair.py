@@ -31,7 +31,7 @@ from tagkit.storage.places import refuse_input, require_place
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
 from tagkit.text.schemes import convert, has_spans, is_span_tag, join_tag, split_tag, to_spans
-from tagkit.wording import Message, Setting, quoted, shown_name
+from tagkit.wording import quoted, shown_name
 
 # A spelling must be so many times as frequent as its variant to replace it: at 4 to 1 it is hardly
 # the variant that was meant, and what was written is in the report.
@@ -141,14 +141,14 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     source = source_of(path, data)
     format = recognise(source, data.format)
     if not format.is_grid:
-        remedy = Message("; `tagkit convert` makes one of it")
+        remedy = "; `tagkit convert` makes one of it"
         if format.holds == "classes":  # of which columns would hold nothing
-            remedy = Message("")
+            remedy = ""
         elif format.holds == "text":
-            is_meant = " says that it is meant to be one"
-            remedy = Message("; ", Setting("data.format", "columns"), is_meant)
-        problem = f"{path}: only column files can be repaired, and this is {format.name}"
-        raise DataError(Message(problem, remedy))
+            remedy = "; data.format=columns says that it is meant to be one"
+        raise DataError(
+            f"{path}: only column files can be repaired, and this is {format.name}{remedy}"
+        )
     # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
     return _Repair(source, data.model_copy(update={"format": format.name})).repaired()
 

@@ -15,11 +15,11 @@ from typing import BinaryIO
 from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
-from tagkit.wording import LONE_SURROGATE, Message, Setting, quoted, reason
+from tagkit.wording import LONE_SURROGATE, quoted, reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
-_ENCODING = Setting("data.encoding")
+_ENCODING = "data.encoding"
 # How files of other kinds begin, which no encoding makes a corpus.
 _SIGNATURES = (
     (b"PK\x03\x04", "a zip archive, or a document of Word or Excel"),
@@ -228,9 +228,14 @@ class _Decoder:
             FileError: the text as a whole is of another encoding.
         """
         if not self._offset and not self._may_be_half and (wide := _without_mark(piece)):
-            named = Setting("data.encoding", wide)
-            problem = f"holds zero bytes where {wide.upper()} has them. Name it with "
-            raise FileError(self._source, 1, Message(problem, named))
+            raise FileError(
+                self._source,
+                1,
+                (
+                    f"holds zero bytes where {wide.upper()} has them. Name it with "
+                    f"data.encoding={wide}"
+                ),
+            )
         failure: FileError | None = None
         state = self._decoder.getstate()
         try:
@@ -252,9 +257,9 @@ class _Decoder:
     def _half(self, half: str, line: int, before: str) -> FileError:
         """That half of a surrogate pair, which is no character, comes after a text."""
         problem = f"expected characters, found half of a surrogate pair, U+{ord(half):04X}"
-        wrong = Setting("data.encoding", quoted(self._encoding)[1:-1])
+        wrong = f"data.encoding={quoted(self._encoding)[1:-1]}"
         at_line = line + before.count("\n")
-        return FileError(self._source, at_line, Message(f"{problem}. Look at ", wrong))
+        return FileError(self._source, at_line, f"{problem}. Look at {wrong}")
 
 
 def _bad_byte(
@@ -273,7 +278,7 @@ def _bad_byte(
     for mark, marked in _MARKS:
         if begins.startswith(mark):
             problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
-            return FileError(source, number, Message(problem, Setting("data.encoding", marked)))
+            return FileError(source, number, f"{problem}data.encoding={marked}")
     beginning = error.object if error.start == at else b""  # of the file
     for signature, kind in _SIGNATURES:
         if beginning.startswith(signature):
@@ -282,7 +287,7 @@ def _bad_byte(
     byte = error.object[error.start : error.start + 1].hex()
     problem = f"byte 0x{byte} at {at:,} is not {encoding} ({error.reason}). {_NAME_IT} "
     examples = _LATIN_1 if codecs.lookup(encoding).name == "cp1252" else _EXAMPLES
-    return FileError(source, number, Message(problem, _ENCODING, examples))
+    return FileError(source, number, f"{problem}{_ENCODING}{examples}")
 
 
 def _decoded_before(decode: Callable[[bytes, bool], str], piece: bytes) -> str:
@@ -331,9 +336,8 @@ def _not_in(encoding: str) -> str:
     kind = codecs.lookup(encoding).name
     if kind in ("utf-16", "utf-32"):
         problem = f"expected a byte order mark, with which {encoding} begins, found none"
-        others = f": {kind}-le and {kind}-be have no mark"
-        return Message(f"{problem}. {_NAME_IT} ", _ENCODING, others)
-    return Message(f"is not {encoding}. {_NAME_IT} ", _ENCODING)
+        return f"{problem}. {_NAME_IT} {_ENCODING}: {kind}-le and {kind}-be have no mark"
+    return f"is not {encoding}. {_NAME_IT} {_ENCODING}"
 
 
 def _too_long(source: str, number: int, limit: int) -> FileError:

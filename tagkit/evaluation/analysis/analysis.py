@@ -33,7 +33,6 @@ from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.significance import interval
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
-from tagkit.wording import Message, Setting
 
 ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
 _OF_COLUMNS = {"calibration"}  # those that a report on several columns has a place for
@@ -375,25 +374,23 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
     Raises:
         DataError: there is one.
     """
-    settings = {"measures": Setting("measures"), "errors": Setting("errors")}
+    settings = {"measures": "measures=...", "errors": "errors=..."}
     of_spans = [setting for name, setting in settings.items() if name in names]
     if tags is None:
         for_tags = [(setting, "spans") for setting in of_spans]
         if "slices" in names:
-            for_tags.append((Setting("slices"), "tags"))
+            for_tags.append(("slices=...", "tags"))
         if for_tags:
             setting, kind = for_tags[0]
-            because = "the corpus holds classes of texts: "
-            raise DataError(Message(because, setting, f" is for {kind}"))
+            raise DataError(f"the corpus holds classes of texts: {setting} is for {kind}")
         return
     name, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
     if is_plain and of_spans:
-        raise DataError(Message(f"{name}: holds plain labels: ", of_spans[0], " is for spans"))
+        raise DataError(f"{name}: holds plain labels: {of_spans[0]} is for spans")
     if is_plain and "slices" in names and train is None:
         raise DataError(
-            Message(f"{name}: holds plain labels: ", Setting("slices"), " of these needs ",
-                    Setting("train"), ", the training corpus")
-        )  # fmt: skip
+            f"{name}: holds plain labels: slices=... of these needs train=..., the training corpus"
+        )
     if train is not None and has_spans(train.scheme) == is_plain:
         kinds = ("tags of spans", "plain labels")
         raise DataError(
@@ -417,10 +414,9 @@ def _refuse_without_probabilities(report: Report) -> None:
     """
     if not _judged(report):
         raise DataError(
-            Message("there are no probabilities to look at: ", Setting("calibration"),
-                    " needs a model, or a file of predictions in JSON Lines (jsonl) with their "
-                    "probabilities (confidence)")
-        )  # fmt: skip
+            "there are no probabilities to look at: calibration=True needs a model, or a file of "
+            "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
+        )
 
 
 def _slices(

@@ -52,7 +52,7 @@ from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import Document, LabelScore, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, span_tuples
-from tagkit.wording import Message, Setting, listed, quoted
+from tagkit.wording import listed, quoted
 
 # Of a record of JSON Lines, beside its classes; `inference.write.render` writes it.
 PROBABILITIES = "probabilities"
@@ -64,10 +64,10 @@ def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None
     Raises:
         DataError: one is given.
     """
-    given = {Setting("strict"): strict, Setting("data.scheme"): data.scheme != "auto"}
+    given = {"strict=True": strict, "data.scheme": data.scheme != "auto"}
     for option, is_given in given.items():
         if is_given:
-            raise DataError(Message(f"{because}: ", option, " is for spans"))
+            raise DataError(f"{because}: {option} is for spans")
 
 
 def compare_files(
@@ -105,9 +105,8 @@ def compare_files(
             kinds.
     """
     if data.tag_columns:
-        several = Setting("data.tag_column")
         raise DataError(
-            Message(several, ": expected one column, as files are compared by one column at a time")
+            "data.tag_column: expected one column, as files are compared by one column at a time"
         )
     keep_labels = keep_labels or need_labels(Kind.SPANS, Kind.TOKENS)
     if predicted_file is None:
@@ -344,9 +343,9 @@ def _paired_tags(
         return _ComparedTags([sentence.tags or () for sentence in ours], found, scheme, ours)
     if data.scheme == PLAIN:
         raise DataError(
-            Message(f"{gold.name}: holds spans of characters: ", Setting("data.scheme", PLAIN),
-                    " is for a tag for each token")
-        )  # fmt: skip
+            f"{gold.name}: holds spans of characters: data.scheme={PLAIN} is for a tag for each "
+            "token"
+        )
     spans_of = partial(well_formed_spans, scheme=scheme) if strict else span_tuples
     predicted = in_gold_order(gold, predicted)
     sides = characters_of_both(

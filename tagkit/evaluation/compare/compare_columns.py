@@ -21,7 +21,7 @@ from tagkit.evaluation.scores.labelled_records import find_format_of_gold
 from tagkit.evaluation.scores.pairing import predicted_tags
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,8 @@ def compare_columns(
         holds = "texts with classes" if classes else found.format.about
         wanted = "predicted classes" if classes else "predictions"
         raise DataError(
-            Message(f"{source.name}: holds {holds}; name a file with the {wanted} with ",
-                    Setting("pred"))
-        )  # fmt: skip
+            f"{source.name}: holds {holds}; name a file with the {wanted} with pred=..."
+        )
     columns = _checked(source, _as(found.format, data), pred_column)
     data = columns.data
     refuse_unread_columns(data, source.name, [FORMATS[data.format]])
@@ -174,13 +173,8 @@ def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _C
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
     if gold and predicted and (gold.tag, gold.tag_key) == (predicted.tag, predicted.tag_key):
         raise DataError(
-            Message(
-                f"{name}: expected gold and predicted tags in two columns, found both in column "
-                f"{gold.tag}; name them with ",
-                Setting("data.tag_column"),
-                " and ",
-                Setting("pred_column"),
-            )
+            f"{name}: expected gold and predicted tags in two columns, found both in column "
+            f"{gold.tag}; name them with data.tag_column and pred_column"
         )
     if gold and predicted and not is_named:
         _refuse_unpaired(name, beginning, gold.tag, predicted.tag)
@@ -191,21 +185,13 @@ def _refuse_without_predictions(name: str, found: Layout, *, needs_name: bool) -
     """Refuse a file that has no column of predicted tags; `needs_name`: nor could it be found."""
     if found.width < 3:
         raise DataError(
-            Message(
-                f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
-                f"{plural(found.width, 'column')}; name a file with the predicted tags with ",
-                Setting("pred"),
-            )
+            f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
+            f"{plural(found.width, 'column')}; name a file with the predicted tags with pred=..."
         )
     if needs_name:
         raise DataError(
-            Message(
-                f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name "
-                "their column with ",
-                Setting("pred_column"),
-                ", or a file with them with ",
-                Setting("pred"),
-            )
+            f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name their "
+            "column with pred_column, or a file with them with pred=..."
         )
 
 
@@ -237,14 +223,9 @@ def _refuse_unpaired(
         for each, other in zip((gold, predicted), found, strict=True)
     ):
         raise DataError(
-            Message(
-                f"{name}: the tags of column {gold} are like those of column {found[0]}, "
-                f"and those of column {predicted} like those of column {found[1]}: name the gold "
-                "and the predicted ones with ",
-                Setting("data.tag_column"),
-                " and ",
-                Setting("pred_column"),
-            )
+            f"{name}: the tags of column {gold} are like those of column {found[0]}, and those of "
+            f"column {predicted} like those of column {found[1]}: name the gold and the predicted "
+            "ones with data.tag_column and pred_column"
         )
 
 

@@ -21,7 +21,7 @@ from tagkit.evaluation.scores.labelled_records import (
     find_format_of_gold,
     find_format_of_predictions,
 )
-from tagkit.wording import Message, Setting, listed
+from tagkit.wording import listed
 
 
 def both_files(
@@ -84,7 +84,7 @@ def _like_gold(name: str, columns: Sequence[str], gold: Format, data: DataConfig
     if wanted is not None and str(wanted) in columns:
         return str(wanted)
     has = f"{name}: has tags of {listed(columns)}"
-    raise DataError(Message(f"{has}; name those to compare with ", Setting("pred_column")))
+    raise DataError(f"{has}; name those to compare with pred_column")
 
 
 def _refuse_several(
@@ -110,11 +110,8 @@ def _refuse_several(
     ]
     if gold and len(behind) > 1:
         raise DataError(
-            Message(
-                f"{sources[1].name}: has columns {listed(behind)} behind those of "
-                f"{sources[0].name}: name the predicted one of column {wanted} with ",
-                Setting("pred_column"),
-            )
+            f"{sources[1].name}: has columns {listed(behind)} behind those of {sources[0].name}: "
+            f"name the predicted one of column {wanted} with pred_column"
         )
 
 
@@ -148,7 +145,7 @@ def naming_predicted_column(predicted: LabelledFile | None) -> Iterator[None]:
     except SchemeError as error:
         if error.remedy or not may_be_another:  # that of gold tags has a remedy of its own
             raise
-        remedy = Message(". ", Setting("pred_column"), " names another column")
+        remedy = ". pred_column names another column"
         raise SchemeError(error.path, error.wanted, error.found, remedy) from None
 
 
@@ -177,15 +174,17 @@ def _refuse_columns(
     grid, table = "column files and CoNLL-U", "TSV and CSV"
     is_table = gold.has_named_columns or predicted.has_named_columns
     readers = {
-        Setting("data.token_column"): (data.token_column, gold.is_grid or predicted.is_grid, grid),
-        Setting("data.tag_column"): (data.tag_column, gold.is_grid or named, grid),
-        Setting("data.text_column"): (data.text_column, is_table, table),
-        Setting("data.label_column"): (data.label_column, is_table, table),
-        Setting("pred_column"): (pred_column, predicted.is_grid or bool(columns), grid),
+        "data.token_column": (data.token_column, gold.is_grid or predicted.is_grid, grid),
+        "data.tag_column": (data.tag_column, gold.is_grid or named, grid),
+        "data.text_column": (data.text_column, is_table, table),
+        "data.label_column": (data.label_column, is_table, table),
+        "pred_column": (pred_column, predicted.is_grid or bool(columns), grid),
     }
     for option, (column, is_read, what) in readers.items():
         if column is not None and not is_read:
-            file = 1 if option.name == "pred_column" else 0
+            file = 1 if option == "pred_column" else 0
             format = formats[file]
-            holds = f"{sources[file].name}: holds {format.about} (read as {format.name}): "
-            raise DataError(Message(holds, option, f" is for {what}"))
+            raise DataError(
+                f"{sources[file].name}: holds {format.about} (read as {format.name}): {option} is "
+                f"for {what}"
+            )

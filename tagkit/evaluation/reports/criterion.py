@@ -20,7 +20,7 @@ from tagkit.evaluation.scores.metrics import (
     history_key,
     metrics_of,
 )
-from tagkit.wording import Message, Setting, clipped, listed, quoted
+from tagkit.wording import clipped, listed, quoted
 
 AUTO, LOSS = "auto", "loss"
 _OF_LABEL = "f1:"  # before a label
@@ -96,10 +96,8 @@ def find_criterion(metric: str, kinds: Sequence[Kind], usual: str) -> Criterion:
         if metric in (key, key.removeprefix(CLASS_PREFIX) if len(kinds) == 1 else key):
             return criterion
     raise DataError(
-        Message(
-            Setting("train.metric", clipped(metric)),
-            f": no such metric of this model; there are: {', '.join(names_of(kinds))}",
-        )
+        f"train.metric={clipped(metric)}: no such metric of this model; there are: "
+        f"{', '.join(names_of(kinds))}"
     )
 
 
@@ -119,10 +117,8 @@ def find_column_criterion(metric: str, names: Mapping[str, str], usual: str) -> 
     if metric in names:
         return Criterion(metric, names[metric], _part(metric), part=metric)
     raise DataError(
-        Message(
-            Setting("train.metric", clipped(metric)),
-            f": no such metric of this model; there are: {', '.join([AUTO, LOSS, *names])}",
-        )
+        f"train.metric={clipped(metric)}: no such metric of this model; there are: "
+        f"{', '.join([AUTO, LOSS, *names])}"
     )
 
 
@@ -149,16 +145,15 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
     for split in (corpus.train, corpus.dev):
         labels: Collection[str] = split.classes() if kind.of_texts else split.labels()
         if criterion.label not in labels:
-            given = Setting("train.metric", clipped(criterion.key))
+            given = f"train.metric={clipped(criterion.key)}"
             there = listed(sorted(label or _BARE for label in labels)) or "none"
             if not criterion.label and criterion.key.endswith(_OF_LABEL):  # not f1:_
-                raise DataError(
-                    Message(given, f": expected a {word} behind the colon; there are: {there}")
-                )
+                raise DataError(f"{given}: expected a {word} behind the colon; there are: {there}")
             holder = "text" if kind.of_texts else "span" if kind is Kind.SPANS else "token"
             shown = quoted(criterion.label or _BARE)
-            found = f": no {holder} has the {word} {shown} in {split.path}; there are: {there}"
-            raise DataError(Message(given, found))
+            raise DataError(
+                f"{given}: no {holder} has the {word} {shown} in {split.path}; there are: {there}"
+            )
 
 
 def _headline(report: Report) -> float:

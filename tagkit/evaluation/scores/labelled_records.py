@@ -13,7 +13,7 @@ from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +127,13 @@ def _unless_text(found: Found, source: Source, data: DataConfig) -> Found:
         return found
     # As columns of a regular width, such lines would be scored: the last word of each as a tag.
     if not found.note or (data.tag_column is None and looks_like_prose(source.beginning())):
-        columns = Setting("data.format", "columns")
         raise DataError(
-            Message(f"{source.name}: expected labels, found raw text, a line a text; name a file "
-                    "with labels, or, for a token a line, ", columns)
-        )  # fmt: skip
-    note = Message(
-        f"{source.name}: read as columns, though nothing in its lines looks like labels (",
-        Setting("data.format"),
-        " chooses another format)",
+            f"{source.name}: expected labels, found raw text, a line a text; name a file with "
+            "labels, or, for a token a line, data.format=columns"
+        )
+    note = (
+        f"{source.name}: read as columns, though nothing in its lines looks like labels "
+        "(data.format chooses another format)"
     )
     return Found(by_name("columns")[0], note if found.note else "")
 

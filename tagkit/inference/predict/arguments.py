@@ -13,12 +13,10 @@ from tagkit.inference.predict.inputs import words_of
 from tagkit.limits import MAX_LENGTH
 from tagkit.models.base.task import Task
 from tagkit.text.records import Prediction, Sentence
-from tagkit.wording import Message, Setting, clipped, plural
+from tagkit.wording import clipped, plural
 
 # Of a model whose texts are not cut.
-READS_WHOLE = Message(
-    "this model classifies: ", Setting("max_length"), " is for tags, a text is read whole"
-)
+READS_WHOLE = "this model classifies: max_length is for tags, a text is read whole"
 
 
 def ignore(_: object) -> None:
@@ -71,8 +69,7 @@ def refuse_ineffective(task: Task, threshold: float | None, max_length: int) -> 
         DataError: there is one.
     """
     if threshold is not None and not task.gives.classes:
-        option = Setting("threshold")
-        raise DataError(Message("this model tags: ", option, " is for classes of texts"))
+        raise DataError("this model tags: threshold=... is for classes of texts")
     if max_length != MAX_LENGTH and task.is_whole:
         raise DataError(READS_WHOLE)
 

@@ -21,7 +21,6 @@ from tagkit.models.base.calibration import CLASSES, TAGS
 from tagkit.text.documents import whole_documents
 from tagkit.text.json_text import Record
 from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
-from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.sentence_predictor import SentencePredictor
@@ -82,23 +81,23 @@ def require_sets(
             of range or higher than its calibration corpus allows.
     """
     sentences_needed(coverage)  # checks its range
-    setting = Setting("coverage", f"{coverage:g}")
+    setting = f"coverage={coverage:g}"
     kinds = kinds_with_sets(predictor.config, predictor.task.gives)
     if not kinds:
         several = "gives a text several classes" if predictor.task.gives.classes else (
             "predicts several columns" if predictor.task.gives.tags else "predicts no labels"
         )  # fmt: skip
         raise DataError(
-            Message(setting, ": expected a model of one tag column or of one class per text; this "
-                    f"one {several}")
-        )  # fmt: skip
+            f"{setting}: expected a model of one tag column or of one class per text; this one "
+            f"{several}"
+        )
     saved = predictor.calibration.sets if predictor.calibration is not None else {}
     missing = [kind for kind in kinds if kind not in saved]
     if missing:
         raise DataError(
-            Message(setting, ": this model is not calibrated for sets: run `tagkit calibrate MODEL "
-                    "FILE` with labelled text that it was not trained on")
-        )  # fmt: skip
+            f"{setting}: this model is not calibrated for sets: run `tagkit calibrate MODEL FILE` "
+            "with labelled text that it was not trained on"
+        )
     return {kind: (saved[kind], saved[kind].threshold(coverage)) for kind in kinds}
 
 
@@ -109,11 +108,11 @@ def refuse_removal(min_confidence: float | None) -> None:
         DataError: there is a probability below which answers are removed.
     """
     if min_confidence is not None:
-        both = Setting("coverage"), Setting("min_confidence")
+        both = "coverage=...", "min_confidence"
         raise DataError(
-            Message("expected either ", both[0], " or ", both[1], ", found both: a set also has "
-                    "answers that are improbable")
-        )  # fmt: skip
+            f"expected either {both[0]} or {both[1]}, found both: a set also has answers that are "
+            "improbable"
+        )
 
 
 def with_sets(

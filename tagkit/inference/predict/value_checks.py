@@ -4,10 +4,10 @@ from numbers import Integral, Real
 from typing import Any
 
 from tagkit.errors import DataError
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 
-def check_count(name: str | Setting, value: Any, least: int = 1, most: int = 2**31 - 1) -> None:
+def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) -> None:
     """Refuse a value that is no whole number, or one below `least` or above `most`.
 
     Args:
@@ -23,11 +23,10 @@ def check_count(name: str | Setting, value: Any, least: int = 1, most: int = 2**
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < least:
         found = clipped(repr(value))
-        expected = f": expected a whole number, at least {least}, found {found}"
-        raise DataError(Message(name, expected))
+        raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
     if value > most:  # the libraries below count in 32 or 64 bits
         found = clipped(repr(value))
-        raise DataError(Message(name, f": expected at most {most:,}, found {found}"))
+        raise DataError(f"{name}: expected at most {most:,}, found {found}")
 
 
 def check_probability(name: str, value: Any) -> None:

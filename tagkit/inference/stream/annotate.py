@@ -34,7 +34,7 @@ from tagkit.inference.write.tag_cells import rows_of
 from tagkit.limits import MAX_LENGTH
 from tagkit.text.records import Prediction, Sentence, TagColumn, TaggedText
 from tagkit.text.schemes import has_spans
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -88,10 +88,8 @@ def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
     # Before the first chunk, so that a wrong option does not show after an hour of reading.
     gives = predictor.task.gives
     if not gives.classes and (options.top or options.threshold is not None):
-        top, threshold = Setting("top"), Setting("threshold")
-        raise DataError(
-            Message("this model tags: ", top, " and ", threshold, " are for classes of texts")
-        )
+        top, threshold = "top=...", "threshold=..."
+        raise DataError(f"this model tags: {top} and {threshold} are for classes of texts")
     if predictor.task.is_whole and options.max_length is not None:
         raise DataError(READS_WHOLE)
     data = predictor.config.data
@@ -131,12 +129,12 @@ def _require_room_for_sets(output_format: str) -> None:
         DataError: it is one.
     """
     if output_format != JSONL:
-        coverage, format = Setting("coverage"), Setting("output_format", JSONL)
+        coverage, format = "coverage=...", f"output_format={JSONL}"
         found = "" if output_format == "auto" else f", found {output_format}"
         raise DataError(
-            Message("the sets of ", coverage, " need ", format, f"{found}: other formats hold one "
-                    "answer for each sentence")
-        )  # fmt: skip
+            f"the sets of {coverage} need {format}{found}: other formats hold one answer for each "
+            "sentence"
+        )
 
 
 class Annotator:
@@ -284,8 +282,7 @@ class Annotator:
         # A class may contain spaces ("New York"), and would then be read back as two columns.
         if any(" " in cell for cell in cells) and separator == " ":
             problem = f"columns separated by blanks cannot hold the class {quoted(cells[0])}"
-            remedy = Setting("output_format", "jsonl")
-            raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
+            raise FormatError(origin.file, origin.line, f"{problem}; try output_format=jsonl")
         suffix = "".join(f"{separator}{cell}" for cell in cells)
         if answer.columns:
             return [f"{separator.join(row)}{suffix}" for row in rows_of(answer.columns)]

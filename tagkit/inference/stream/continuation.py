@@ -34,7 +34,6 @@ from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import to_json
 from tagkit.text.pairs import DELIMITER, prefix_problem
-from tagkit.wording import Message, Setting
 
 TEXT = "text"  # the format of plain lines, in which a tab has no meaning
 
@@ -79,9 +78,8 @@ class PrefixReader:
         """
         if not (isinstance(predictor.model, LanguageModel) and predictor.config.data.pairs):
             raise DataError(
-                Message("expected a language model of ", Setting("data.pairs", True), ", which "
-                        "continues prefixes")
-            )  # fmt: skip
+                "expected a language model of data.pairs=true, which continues prefixes"
+            )
         check_options(GenerationOptions(beam=beam, max_units=max_units))
         self._reader = Reader(predictor.model, predictor.vocabulary, predictor.config.data)
         self._banned = tuple(never_continued(predictor.vocabulary))
@@ -186,8 +184,9 @@ class PrefixAnnotator:
             DataError: another one is asked for.
         """
         if given not in (AUTO, TEXT):
-            found = Setting("data.format", given)
-            raise DataError(Message("this model continues prefixes, one a line: leave out ", found))
+            raise DataError(
+                f"this model continues prefixes, one a line: leave out data.format={given}"
+            )
         return TEXT
 
     def annotate(self, chunk: Chunk) -> Output:
@@ -224,23 +223,22 @@ def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
         DataError: one is given.
     """
     given = {
-        Setting("confidence"): options.confidence,
-        Setting("top"): bool(options.top),
-        Setting("threshold"): options.threshold is not None,
-        Setting("max_length"): options.max_length is not None,
-        Setting("min_confidence"): options.min_confidence is not None,
-        Setting("coverage"): options.coverage is not None,
-        Setting("precision"): predictor.precision != "fp32",
+        "confidence=True": options.confidence,
+        "top=...": bool(options.top),
+        "threshold=...": options.threshold is not None,
+        "max_length": options.max_length is not None,
+        "min_confidence": options.min_confidence is not None,
+        "coverage=...": options.coverage is not None,
+        "precision=...": predictor.precision != "fp32",
     }
     for option, is_given in given.items():
         if is_given:
-            raise DataError(Message("this model continues prefixes: ", option, " is for labels"))
+            raise DataError(f"this model continues prefixes: {option} is for labels")
     if options.output_format not in (AUTO, COLUMNS, JSONL):
-        expected = Setting("output_format", JSONL)
         raise DataError(
-            Message("this model continues prefixes: expected ", expected,
-                    f" or {COLUMNS}, found {options.output_format}")
-        )  # fmt: skip
+            f"this model continues prefixes: expected output_format={JSONL} or {COLUMNS}, found "
+            f"{options.output_format}"
+        )
 
 
 class ChunkAnnotator(Protocol):
@@ -268,11 +266,10 @@ def annotator_of(predictor: Predictor, options: AnswerOptions) -> ChunkAnnotator
     if predictor.config.data.pairs:
         return PrefixAnnotator(predictor, options)
     for option, value in (
-        (Setting("beam"), options.beam),
-        (Setting("max_units"), options.max_units),
+        ("beam=...", options.beam),
+        ("max_units", options.max_units),
     ):
         if value is not None:
-            needed = Setting("data.pairs", True)
-            raise DataError(Message(option, " is for language models of ", needed))
+            raise DataError(f"{option} is for language models of data.pairs=true")
     check_annotates(predictor.task, predictor.config)  # before anything is read
     return Annotator(predictor, options)

@@ -24,7 +24,6 @@ from tagkit.inference.write.style import AUTO, COLUMNS, JSONL, SHOW, Style, othe
 from tagkit.limits import WINDOW_WORDS
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
-from tagkit.wording import Message, Setting
 
 _Item = TypeVar("_Item")
 
@@ -103,9 +102,10 @@ def annotate_file(
             options.note(odd)
     if style.format == COLUMNS and format.name == CONLLU and style.gives.tags:
         # Ranges and empty nodes are among its lines, which a column file would take for words.
-        said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
-        setting = Setting("output_format", CONLLU)
-        options.note(Message(said, setting, " fills in its own columns"))
+        options.note(
+            f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
+            f"output_format={CONLLU} fills in its own columns"
+        )
     chunks: Iterator[Chunk]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
@@ -120,12 +120,8 @@ def annotate_file(
         if output.longest and not noted:  # once: a file of long lines has thousands
             noted = True
             options.note(
-                Message(
-                    f"{source.name}: a sentence has {output.longest:,} words; those over "
-                    f"{options.max_length:,} are tagged in overlapping windows (",
-                    Setting("max_length"),
-                    ")",
-                )
+                f"{source.name}: a sentence has {output.longest:,} words; those over "
+                f"{options.max_length:,} are tagged in overlapping windows (max_length)"
             )
         options.progress(output.tokens, bytes_read)
         options.on_removed(output.removed)

@@ -14,7 +14,7 @@ from tagkit.corpus.source.layout import CONLLU, CONLLU_COLUMNS
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Extra, LabelScore, TaggedText
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 COLUMNS, JSONL, AUTO = "columns", "jsonl", "auto"
 SHOW = "show"  # for people, not for programs
@@ -153,7 +153,7 @@ def formats_for(
     ]
 
 
-def other_ending(style: Style, output: str, written: str) -> Message | None:
+def other_ending(style: Style, output: str, written: str) -> str | None:
     """A note where an output is named as one of another format, which the model can be asked for.
 
     Args:
@@ -175,8 +175,7 @@ def other_ending(style: Style, output: str, written: str) -> Message | None:
     other = next((name for name in names if name in fitting), None)
     if other is None or written in names:
         return None
-    setting = Setting("output_format", other)
-    return Message(f"{output}: is written as {written}; ", setting, f" writes {other}")
+    return f"{output}: is written as {written}; output_format={other} writes {other}"
 
 
 def _holds(row: Format, gives: LabelKinds, *, spans: bool) -> bool:
@@ -210,21 +209,20 @@ def require_format(
         return
     holds_class = FORMATS[name].holds_class if name in FORMATS else None
     if several:
-        problem = Message("this model predicts several tag columns")
+        problem = "this model predicts several tag columns"
     elif holds_class and (others := [each for each in classes if not holds_class(each)]):
-        problem = Message(f"{name} cannot hold the class {quoted(others[0])} of this model")
+        problem = f"{name} cannot hold the class {quoted(others[0])} of this model"
     elif name in formats_for(gives, spans=spans, probabilities=False):
-        option = Setting("confidence", True) if confidence else Setting("top")
-        problem = Message(f"{name} has no place for the probabilities of ", option)
+        option = "confidence=True" if confidence else "top=..."
+        problem = f"{name} has no place for the probabilities of {option}"
     elif gives.tags and name in formats_for(gives, spans=True, probabilities=False):
-        problem = Message("this model predicts plain labels, which are no spans")
+        problem = "this model predicts plain labels, which are no spans"
     else:
         does = "tags and classifies" if gives.tags and gives.classes else "classifies"
-        problem = Message(f"this model {does if gives.classes else 'tags'}")
+        problem = f"this model {does if gives.classes else 'tags'}"
     first, *others = fitting
     expected = ", ".join(["", *others]) + f" or {SHOW}"
-    setting = Setting("output_format", first)
-    raise DataError(Message(problem, ": expected ", setting, f"{expected}, found {name}"))
+    raise DataError(f"{problem}: expected output_format={first}{expected}, found {name}")
 
 
 def conllu_columns(data: DataConfig, *, spans: bool) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ from tagkit.models.bundle.tensor_file import (
     write_tensors,
 )
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
-from tagkit.wording import FORCE, Message, quoted
+from tagkit.wording import quoted
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
 FORMAT_VERSION = 2
@@ -193,11 +193,8 @@ def newest_checkpoint(
         # Not None, which would mean a new run: that would remove what a user could still rescue.
         more = f"; and {len(damaged) - _MAX_NAMED} more" if len(damaged) > _MAX_NAMED else ""
         raise CheckpointError(
-            Message(
-                f"{folder}: no checkpoint can be used; ",
-                FORCE,
-                f" starts a new run. {'; '.join(damaged[:_MAX_NAMED])}{more}",
-            )
+            f"{folder}: no checkpoint can be used; force=True starts a new run. "
+            f"{'; '.join(damaged[:_MAX_NAMED])}{more}"
         )
     return None
 

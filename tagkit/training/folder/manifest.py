@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.storage import MANIFEST, cannot_write, write_whole
-from tagkit.wording import ANOTHER_FOLDER, RESUME, Message, reason
+from tagkit.wording import ANOTHER_FOLDER, reason
 
 HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
 FORMAT_VERSION = 1
@@ -87,12 +87,8 @@ class Manifest:
             empty = place.is_dir() and not any(place.iterdir())
             if place.is_symlink() or (place.exists() and not empty):
                 raise CheckpointError(
-                    Message(
-                        f"{place}: would be replaced, and was not written by this run; move it "
-                        "away. Then ",
-                        RESUME,
-                        " continues the run",
-                    )
+                    f"{place}: would be replaced, and was not written by this run; move it away. "
+                    "Then resume=True continues the run"
                 )
         self.record(new)
 
@@ -147,11 +143,8 @@ def _read(path: Path) -> set[str]:
         # foreign or as ours would both be wrong.
         if type(version) is int and version > FORMAT_VERSION:
             raise CheckpointError(
-                Message(
-                    f"{path}: written by a later tagkit; this is tagkit {__version__}. Upgrade "
-                    "tagkit, or ",
-                    ANOTHER_FOLDER,
-                )
+                f"{path}: written by a later tagkit; this is tagkit {__version__}. Upgrade tagkit, "
+                f"or {ANOTHER_FOLDER}"
             )
         if version != FORMAT_VERSION or not isinstance(names, list):
             problem = "expected the manifest of a run"

@@ -19,17 +19,7 @@ from tagkit.training.folder.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.training.folder.run_contents import Contents, contents_of, is_subrun
 from tagkit.training.folder.run_files import CHECKPOINTS, MODELS, RESULTS
 from tagkit.training.folder.trials import STUDY
-from tagkit.wording import (
-    ANOTHER_FOLDER,
-    ANOTHER_OR_FORCE,
-    FORCE,
-    OUTPUT,
-    RESUME,
-    Message,
-    Setting,
-    listed,
-    reason,
-)
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, listed, reason
 
 
 def refuse_to_lose(
@@ -60,16 +50,11 @@ def refuse_to_lose(
     finished = is_finished(folder)
     if not finished and any(f"{CHECKPOINTS}/" in name for name in existing_artifacts):
         raise CheckpointError(
-            Message(
-                f"{folder}: holds a run that was stopped; ",
-                RESUME,
-                " continues it, ",
-                FORCE,
-                " starts a new one",
-            )
+            f"{folder}: holds a run that was stopped; resume=True continues it, force=True starts "
+            "a new one"
         )
     raise CheckpointError(
-        Message(f"{folder}: holds a {'finished ' if finished else ''}model; ", ANOTHER_OR_FORCE)
+        f"{folder}: holds a {'finished ' if finished else ''}model; {ANOTHER_OR_FORCE}"
     )
 
 
@@ -88,19 +73,15 @@ def refuse_other_commands(
         return  # a run of its own
     if runs and not of_seeds:
         seeds = sorted(int(name.partition("-")[2]) for name in runs)
-        again = () if resume else (" and ", RESUME)
+        again = "" if resume else " and resume=True"
         raise CheckpointError(
-            Message(
-                f"{folder}: holds trainings with several seeds; give ",
-                Setting("train.seeds", ",".join(map(str, seeds))),
-                *again,
-                " to resume them, or ",
-                ANOTHER_FOLDER,
-            )
+            f"{folder}: holds trainings with several seeds; give "
+            f"train.seeds={','.join(map(str, seeds))}{again} to resume them, or "
+            f"{ANOTHER_FOLDER}"
         )
     for name, what in ((CURVE, "a learning curve"), (STUDY, "a search")):
         if name in found.ours:
-            raise CheckpointError(Message(f"{folder}: holds {what}; ", ANOTHER_FOLDER))
+            raise CheckpointError(f"{folder}: holds {what}; {ANOTHER_FOLDER}")
 
 
 def is_finished(folder: Path) -> bool:
@@ -180,12 +161,8 @@ def remove_results(folder: Path, manifest: Manifest) -> None:
 def _refuse_foreign(folder: Path, names: Sequence[str]) -> None:
     if names:
         raise CheckpointError(
-            Message(
-                f"{folder}: holds what no run of tagkit is known to have written: "
-                f"{listed(names)}. Name another folder (",
-                OUTPUT,
-                "), or move these away",
-            )
+            f"{folder}: holds what no run of tagkit is known to have written: {listed(names)}. "
+            "Name another folder (output.dir), or move these away"
         )
 
 

@@ -61,7 +61,7 @@ from tagkit.training.folder.run_contents import Contents, contents_of
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
 from tagkit.training.folder.run_identity import differences, with_former_defaults
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import ANOTHER_OR_FORCE, FORCE, Message
+from tagkit.wording import ANOTHER_OR_FORCE
 
 # Checkpoints: the newest, and the one before it in case the newest turns out to be unreadable.
 _KEEP = 2
@@ -164,10 +164,7 @@ class RunFolder:
         elif resume:
             refuse_other_commands(self.path, self.contents(), resume=True)
             raise CheckpointError(
-                Message(
-                    f"{self.path}: holds a model, but no checkpoint to resume from; ",
-                    ANOTHER_OR_FORCE,
-                )
+                f"{self.path}: holds a model, but no checkpoint to resume from; {ANOTHER_OR_FORCE}"
             )
         # Only here, after corpora and vectors have been read without an error, is anything removed.
         if self.writes and checkpoint:
@@ -330,11 +327,8 @@ def _checkpoint_to_resume(
     problems = differences(checkpoint.state["run"], run) if checkpoint else []
     if problems:
         raise CheckpointError(
-            Message(
-                f"{folder}: the run there had {'; '.join(problems)}. Resume it with what it had, "
-                "or start a new one with ",
-                FORCE,
-            )
+            f"{folder}: the run there had {'; '.join(problems)}. Resume it with what it had, or "
+            "start a new one with force=True"
         )
     return checkpoint
 

@@ -30,7 +30,7 @@ from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.optim.fine_tuning import FineTuning
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import OUTPUT, Message, Setting, clipped
+from tagkit.wording import clipped
 
 _CONTENT = "content of "
 _PUT_BACK = ". A run is resumed with the {} that it started with: put {} back"
@@ -48,13 +48,7 @@ def output_folder(config: Config) -> Path:
     if not config.output.dir.strip():
         raise ConfigError(
             "output.dir",
-            [
-                Message(
-                    "expected a folder, found an empty name; ",
-                    Setting("output.dir", "."),
-                    " is the current one",
-                )
-            ],
+            ["expected a folder, found an empty name; output.dir=. is the current one"],
         )
     return Path(config.output.dir)
 
@@ -71,7 +65,7 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
     for path in config.embeddings.contextual:
         if not path.strip():  # Path("") would be the current folder
             raise ConfigError(
-                Setting("embeddings.contextual"),
+                "embeddings.contextual",
                 ["expected folders of language models, found an empty name"],
             )
     refuse_unreadable(config, resume=resume)
@@ -90,21 +84,20 @@ def refuse_unreadable(config: Config, *, resume: bool) -> None:
     refuse_replaced(config, resume=resume)
     output, embeddings = Path(config.output.dir), config.embeddings
     is_resumed = resume and (_has_run(output) or os.path.exists(output / CURVE))
-    models: list[tuple[Setting, Sequence[str], str]] = [
-        (Setting("train.init_from"), (config.train.init_from,), "a model"),
-        (Setting("embeddings.contextual"), embeddings.contextual, "a language model"),
+    models: list[tuple[str, Sequence[str], str]] = [
+        ("train.init_from", (config.train.init_from,), "a model"),
+        ("embeddings.contextual", embeddings.contextual, "a language model"),
     ]
     for option, named, kind in models:
         for path in named:
             if path and not os.path.exists(path):
                 expected = f"; expected the folder of {kind}"
                 remedy = _PUT_BACK.format("model", "it") if is_resumed else expected
-                raise BundleError(Message(option, f": {path}: no such folder{remedy}"))
+                raise BundleError(f"{option}: {path}: no such folder{remedy}")
     vectors = embeddings.vectors
     if vectors and not os.path.exists(vectors):
         remedy = _PUT_BACK.format("vectors", "them") if is_resumed else ""
-        problem = f": {vectors}: no such file of word vectors{remedy}"
-        raise VectorsError(Message(Setting("embeddings.vectors"), problem))
+        raise VectorsError(f"embeddings.vectors: {vectors}: no such file of word vectors{remedy}")
 
 
 def _has_run(folder: Path) -> bool:
@@ -128,25 +121,24 @@ def refuse_replaced(config: Config, *, resume: bool) -> None:
         ConfigError: there is one.
     """
     data, output = config.data, Path(config.output.dir)
-    paths: list[tuple[Setting, Sequence[str]]] = [
-        (Setting("train.init_from"), (config.train.init_from,)),
-        (Setting("embeddings.contextual"), config.embeddings.contextual),
+    paths: list[tuple[str, Sequence[str]]] = [
+        ("train.init_from", (config.train.init_from,)),
+        ("embeddings.contextual", config.embeddings.contextual),
     ]
     if not resume:
         paths += [
-            (Setting("data.train_file"), (data.train_file,)),
-            (Setting("data.dev_file"), (data.dev_file,)),
-            (Setting("data.test_file"), (data.test_file,)),
-            (Setting("data.weights"), (data.weights,)),
-            (Setting("embeddings.vectors"), (config.embeddings.vectors,)),
+            ("data.train_file", (data.train_file,)),
+            ("data.dev_file", (data.dev_file,)),
+            ("data.test_file", (data.test_file,)),
+            ("data.weights", (data.weights,)),
+            ("embeddings.vectors", (config.embeddings.vectors,)),
         ]
     for option, named in paths:
         for path in named:
             if path and not is_pipe(path) and _is_inside(Path(path), output):
                 same = os.path.realpath(path) == os.path.realpath(output)
                 where = "is the output too" if same else f"lies in {output}, which is replaced"
-                problem = f"{path} {where}; name another ("
-                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
+                raise ConfigError(option, [f"{path} {where}; name another (output.dir)"])
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

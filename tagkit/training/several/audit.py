@@ -37,7 +37,7 @@ from tagkit.training.events.callbacks import Listener, listener_of
 from tagkit.training.processes.launcher import is_alone
 from tagkit.training.several.folds import Fold, cut_into_folds, require_enough
 from tagkit.training.trainer import train
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 _LARGEST_SEED = 2**63  # exclusive, as in the configuration
 _REMEDY = (
@@ -98,10 +98,7 @@ def audit(
         listener.on_note(text)
     by_entity = folds_by == "entity"
     if by_entity and not has_spans(whole.scheme):
-        raise DataError(
-            Message(f"{whole.path}: holds no spans: ", Setting("folds_by", "entity"),
-                    " is for entities")
-        )  # fmt: skip
+        raise DataError(f"{whole.path}: holds no spans: folds_by=entity is for entities")
     seed = config.train.seed
     found = _Contradictions(whole, repeats)
     unit = task_of(config).describe(config).unit
@@ -126,14 +123,14 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     Raises:
         ConfigError: there is one.
     """
-    _check_count(Setting("folds"), folds, 2)
-    _check_count(Setting("repeats"), repeats, 1)
+    _check_count("folds=...", folds, 2)
+    _check_count("repeats=...", repeats, 1)
     if folds_by not in ("sentence", "entity"):
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
-        raise ConfigError(Setting("folds_by"), [wanted])
+        raise ConfigError("folds_by", [wanted])
     if not task_of(config).annotates:
         problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
-        raise ConfigError(Setting("task", config.task), [problem])
+        raise ConfigError(f"task={config.task}", [problem])
     if not is_alone():
         raise ConfigError("audit", ["is one process; start it without a launcher"])
     if config.train.seeds:
@@ -144,12 +141,12 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     if config.data.tree_phrases:
         raise ConfigError("data.tree_phrases", ["phrases of one tree would be in several folds"])
     if config.data.tag_columns:
-        problem = Message("an audit is of one column; name one with ", Setting("data.tag_column"))
+        problem = "an audit is of one column; name one with data.tag_column"
         raise ConfigError("data.tag_column", [problem])
     refuse_without_effect(config, "configuration")
 
 
-def _check_count(setting: Setting, value: object, least: int) -> None:
+def _check_count(setting: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         found = clipped(repr(value))
         raise ConfigError(setting, [f"expected a whole number, at least {least}, found {found}"])
@@ -177,7 +174,7 @@ def _train(
         kinds = task_of(config).needs
         corpus = as_corpus(one, kinds, whole.part(fold.learnt), dev, None)
     except DataError as error:
-        raise DataError(Message(f"{where}: ", str(error))) from None
+        raise DataError(f"{where}: {error}") from None
     try:
         return train(one, _Training(listener), stop=stop, corpus=corpus).predictor
     except Interrupted:
@@ -193,13 +190,9 @@ def _of_fold(config: Config, fold: Fold, place: Path, started_s: float) -> Confi
             each = used / done
             needed = math.ceil(10 * each * fold.count) / 10
             raise TrainingError(
-                Message(
-                    f"the time limit was over after {done} of {fold.count} models, which took "
-                    f"{60 * each:.1f} s each; nothing is kept of them. Allow {needed:g} minutes or "
-                    "more (",
-                    Setting("train.max_minutes"),
-                    "), or have fewer models",
-                )
+                f"the time limit was over after {done} of {fold.count} models, which took "
+                f"{60 * each:.1f} s each; nothing is kept of them. Allow {needed:g} minutes or "
+                "more (train.max_minutes), or have fewer models"
             )
         minutes = max(minutes - used, 1e-6) / (fold.count - done)
     # Models of one seed would all begin with the same weights, and agree by that.

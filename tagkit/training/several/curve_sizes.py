@@ -9,7 +9,7 @@ from typing import Any
 
 from tagkit.errors import ConfigError, DataError
 from tagkit.evaluation.analysis.power_law import MIN_SIZES
-from tagkit.wording import Message, Setting, clipped, plural, quoted
+from tagkit.wording import clipped, plural, quoted
 
 Size = int | float | Fraction | str
 
@@ -28,7 +28,7 @@ def parse_size(text: str) -> int | Fraction:
         return Fraction(text) if "/" in text else int(text)
     except (ValueError, ZeroDivisionError):
         raise ConfigError(
-            Setting("sizes"),
+            "sizes=...",
             [f"expected numbers of sentences, or shares such as 1/8, found {quoted(text)}"],
         ) from None
 
@@ -48,7 +48,7 @@ def _size(given: Any) -> int | Fraction:
     if isinstance(given, float) and math.isfinite(given):
         return Fraction(str(given))  # 0.1 is a tenth
     raise ConfigError(
-        Setting("sizes"),
+        "sizes=...",
         [f"expected numbers of sentences, or shares such as 1/8, found {clipped(repr(given))}"],
     )
 
@@ -86,24 +86,21 @@ def counts_of(sizes: Sequence[Size], total: int, path: str, unit: str) -> tuple[
     for size in given:
         if size <= 0 or (isinstance(size, Fraction) and size > 1):
             raise ConfigError(
-                Setting("sizes"), [f"expected numbers above 0 and shares up to 1, found {size}"]
+                "sizes=...", [f"expected numbers above 0 and shares up to 1, found {size}"]
             )
     counts = tuple(round(size * total) if isinstance(size, Fraction) else size for size in given)
     found = ", ".join(f"{count:,}" for count in counts)
     if len(counts) < MIN_SIZES:
         found = found or "none"
-        raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES} sizes, found {found}"])
+        raise ConfigError("sizes=...", [f"expected at least {MIN_SIZES} sizes, found {found}"])
     has = f"{path}: has {plural(total, unit)} to train on"
     if counts[0] < _SMALLEST:
         raise DataError(
-            Message(
-                f"{has}; parts of {found} are too small: expected at least {_SMALLEST} in the "
-                "smallest. Name other ",
-                Setting("sizes"),
-            )
+            f"{has}; parts of {found} are too small: expected at least {_SMALLEST} in the "
+            "smallest. Name other sizes"
         )
     if any(after <= before for before, after in pairwise(counts)):
-        raise ConfigError(Setting("sizes"), [f"expected increasing sizes, found {found}"])
+        raise ConfigError("sizes=...", [f"expected increasing sizes, found {found}"])
     if counts[-1] > total:
-        raise DataError(Message(f"{has}, fewer than the largest of ", Setting("sizes", found)))
+        raise DataError(f"{has}, fewer than the largest of sizes={found}")
     return counts

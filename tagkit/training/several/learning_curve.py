@@ -48,15 +48,7 @@ from tagkit.training.processes.launcher import is_alone
 from tagkit.training.setup.setup import chosen_criterion
 from tagkit.training.several.curve_sizes import Size, counts_of, usual_counts
 from tagkit.training.trainer import train
-from tagkit.wording import (
-    ANOTHER_FOLDER,
-    ANOTHER_OR_FORCE,
-    FORCE,
-    RESUME,
-    Message,
-    Setting,
-    plural_of,
-)
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, plural_of
 
 # Options that differ from one point to the next, or that no point depends on.
 _OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
@@ -234,7 +226,7 @@ def _refuse_unfit(config: Config) -> None:
     """
     if not task_of(config).annotates:
         raise ConfigError(
-            Setting("task", config.task),
+            f"task={config.task}",
             [
                 "a learning curve is of F1 or accuracy; expected tag, classify or both. For a "
                 "language model, train on texts of several sizes, and compare the bits per "
@@ -253,7 +245,7 @@ def _refuse_unfit(config: Config) -> None:
     if config.data.train_sentences:
         raise ConfigError(
             "data.train_sentences",
-            [Message("is what a learning curve varies; leave it out, and name ", Setting("sizes"))],
+            ["is what a learning curve varies; leave it out, and name sizes=..."],
         )
     refuse_without_effect(config, "learning curve")
     require_files(config, "the trainings of a learning curve")
@@ -271,15 +263,13 @@ def _measured_before(run_folder: RunFolder, *, resume: bool, force: bool) -> Mea
     is_curve = CURVE in found.ours
     if not is_curve and found.ours:
         raise CheckpointError(
-            Message(f"{folder}: is not empty, and holds no learning curve; ", ANOTHER_FOLDER)
+            f"{folder}: is not empty, and holds no learning curve; {ANOTHER_FOLDER}"
         )
     if is_curve and not (resume or force):
         raise CheckpointError(
-            Message(
-                f"{folder}: holds a learning curve; ", RESUME, " continues it, ", FORCE,
-                " measures it again",
-            )
-        )  # fmt: skip
+            f"{folder}: holds a learning curve; resume=True continues it, force=True measures it "
+            "again"
+        )
     run_folder.check(resume=is_curve and resume, force=force)
     return read_measured(folder) if is_curve and resume else None
 
@@ -311,9 +301,8 @@ def _open(
     if before:
         if changed := differences(before.run, {**before.run, **run}):
             raise CheckpointError(
-                Message(f"{folder}: the learning curve there had {'; '.join(changed)}; ",
-                        ANOTHER_OR_FORCE)
-            )  # fmt: skip
+                f"{folder}: the learning curve there had {'; '.join(changed)}; {ANOTHER_OR_FORCE}"
+            )
         run_folder.repair()
         sizes = tuple(sorted({*before.sizes, *fresh.sizes}))
         seeds = tuple(sorted({*before.seeds, *fresh.seeds}))

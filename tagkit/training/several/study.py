@@ -56,21 +56,12 @@ from tagkit.training.several.search_identity import (
     what_differs,
 )
 from tagkit.training.trainer import train
-from tagkit.wording import (
-    ANOTHER_FOLDER,
-    ANOTHER_OR_FORCE,
-    FORCE,
-    Message,
-    Setting,
-    plural,
-)
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, plural
 
 # Draws in a row, at most, of values that were tried: half by the sampler, which prefers what scored
 # well, then half at random, so that all of a small space is tried.
 _MAX_DRAWS = 100
-_AGAIN = Message(
-    "correct this, and repeat the command to resume the search; ", FORCE, " starts a new one"
-)
+_AGAIN = "correct this, and repeat the command to resume the search; force=True starts a new one"
 # The states in which a trial has ended, and their names for people.
 _STATES = {
     TrialState.COMPLETE: "done",
@@ -114,9 +105,7 @@ def search_options(
         found = run_folder.contents()
         is_search = STUDY in found.ours
         if not is_search and found.ours:
-            raise CheckpointError(
-                Message(f"{folder}: is not empty, and holds no search; ", ANOTHER_FOLDER)
-            )
+            raise CheckpointError(f"{folder}: is not empty, and holds no search; {ANOTHER_FOLDER}")
         run_folder.check(resume=is_search and not force, force=force)
         if is_search and not force:
             run_folder.repair()
@@ -132,8 +121,9 @@ def search_options(
             return search.run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
-            problem = f"{folder / STUDY}: cannot be read or written: {first}; "
-            raise CheckpointError(Message(problem, _AGAIN)) from None
+            raise CheckpointError(
+                f"{folder / STUDY}: cannot be read or written: {first}; {_AGAIN}"
+            ) from None
 
 
 class _StudySearch:
@@ -184,9 +174,11 @@ class _StudySearch:
                 break
             self._run_trial(*drawn)
         if not (ended := self._trials()) and self.budget.is_over(0):
-            limit = Setting("train.max_minutes", f"{self.config.train.max_minutes:g}")
-            too_late = ") was over before the first trial began; allow more"
-            raise TrainingError(Message(f"{self.folder}: the time limit (", limit, too_late))
+            raise TrainingError(
+                f"{self.folder}: the time limit "
+                f"(train.max_minutes={self.config.train.max_minutes:g}) was over before the first "
+                "trial began; allow more"
+            )
         done = [trial for trial in ended if trial.state == "done"]
         if not done:
             raise TrainingError(f"{self.folder}: no trial was completed")
@@ -215,7 +207,7 @@ class _StudySearch:
             search["config"] = to_toml(self.config)
         elif difference:
             raise CheckpointError(
-                Message(f"{self.folder}: the search there {difference}; ", ANOTHER_OR_FORCE)
+                f"{self.folder}: the search there {difference}; {ANOTHER_OR_FORCE}"
             )
         else:
             self.config = config
@@ -290,7 +282,7 @@ class _StudySearch:
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except self.failures as error:
-            self.listener.on_note(Message(f"trial {number}: ", str(error)))
+            self.listener.on_note(f"trial {number}: {error}")
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:
             raise Interrupted(f"stopped in trial {number}, which will be started again") from None

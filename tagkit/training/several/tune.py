@@ -15,7 +15,7 @@ from tagkit.config.search_space import Space, parse_spaces
 from tagkit.errors import ConfigError
 from tagkit.inference.predict.value_checks import check_count
 from tagkit.training.folder.trials import Tuned, TuneListener
-from tagkit.wording import Setting, clipped
+from tagkit.wording import clipped
 
 
 def tune(
@@ -84,6 +84,6 @@ def _parsed(spaces: Mapping[str, Space] | Iterable[str]) -> Mapping[str, Space]:
     if isinstance(spaces, str) or not isinstance(spaces, Iterable):
         found = clipped(repr(spaces))
         raise ConfigError(
-            Setting("spaces"), [f"expected texts such as 'encoder.hidden=50..200', found {found}"]
+            "spaces=...", [f"expected texts such as 'encoder.hidden=50..200', found {found}"]
         )
     return parse_spaces(map(str, spaces))

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 from program import Program
+from says import Says
 from toy_language_model import UNKNOWN, ToyReader
 
 from tagkit import storage
@@ -70,7 +71,7 @@ def test_a_prompt_may_be_a_file_or_standard_input(tagkit: Program, tmp_path: Pat
     ended = tagkit("generate", "m", "--prompt-file", "-", "--greedy", stdin=file.read_bytes())
     assert ended.out == expected
     ended = tagkit("generate", "m", "--prompt-file", tmp_path / "none")
-    assert (ended.code, ended.err) == (1, f"error: {tmp_path}/none: no such file\n")
+    assert (ended.code, ended.err) == (1, Says(tmp_path))
 
 
 def test_a_text_is_written_as_it_is_generated(
@@ -103,7 +104,7 @@ def test_a_file_that_cannot_be_scored_leaves_the_output_empty(
 ) -> None:
     file = tmp_path / "lines.txt"
     ended = tagkit("generate", "m", "--score", file)
-    assert (ended.code, ended.out, ended.err) == (1, "", f"error: {file}: no such file\n")
+    assert (ended.code, ended.out, ended.err) == (1, "", Says(file))
     file.write_bytes(b"the cat\n\xff\n")
     ended = tagkit("generate", "m", "--score", file)
     assert (ended.code, ended.out) == (1, "")
@@ -145,8 +146,7 @@ def test_lines_that_are_no_pairs_are_not_scored_by_a_model_of_pairs(
     file.write_text("the\tcat\n\nthe cat\n", "utf-8")
     ended = tagkit("generate", "m", "--score", file)
     assert (ended.code, ended.out, ended.err) == (
-        1, "", f"error: {file}:3: expected a prefix and its continuation with one tab between "
-        "them, found none: 'the cat'\n",
+        1, "", Says(file, "3", "'the cat'"),
     )  # fmt: skip
 
 

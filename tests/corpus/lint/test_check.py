@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lint_reports import check, told
+from says import Says, refuses
 
 import tagkit
 from tagkit.cli.commands.check import check_lines
@@ -47,7 +48,7 @@ def test_a_column_that_none_of_the_files_has_is_refused(tmp_path: Path) -> None:
     columns.write_text(GOOD, encoding="utf-8")
     texts.write_text("label\ttext\nx\ta b\n", encoding="utf-8")
     data = DataConfig(tag_column=1)
-    with pytest.raises(DataError, match=r"b.tsv: .*: data.tag_column is for column files and Co"):
+    with refuses(DataError, "b.tsv", "data.tag_column"):
         check_files([str(texts)], data)
     broken = tmp_path / "c.tsv"
     broken.write_bytes(b"\xff\xfe\xfa")
@@ -147,7 +148,7 @@ def test_overlap_of_splits_and_unknown_labels_are_told(tmp_path: Path) -> None:
          "may be too good", (1,)),
     ]  # fmt: skip
     assert told(report, "unknown-label", tmp_path) == [
-        ("warning", "1 label that train.conll lacks, so that no model can find it: NEW (1)", (7,)),
+        ("warning", Says("1", "train.conll", "NEW"), (7,)),
     ]
     assert told(report, "entity-overlap", tmp_path) == [
         ("note", "67 % of its 3 distinct entities occur in train.conll", ()),
@@ -158,15 +159,15 @@ def test_files_of_different_kinds_are_an_error_and_other_schemes_a_note(tmp_path
     files = {"a.conll": GOOD, "b.conll": "a S-PER\nb B-LOC\nc E-LOC\n", "c.conll": "a DT\nb NN\n"}
     report = check(tmp_path, files)
     assert told(report, "other-scheme", tmp_path) == [
-        ("error", "it holds plain labels, and a.conll holds spans in IOB2", ()),
-        ("note", "it holds spans in IOBES, and a.conll holds spans in IOB2", ()),
+        ("error", Says("a.conll", "IOB2"), ()),
+        ("note", Says("IOBES", "a.conll", "IOB2"), ()),
     ]
 
 
 def test_a_file_that_fits_two_schemes_is_not_told_to_be_in_the_other(tmp_path: Path) -> None:
     files = {"a.conll": "a B-X\nb E-X\nc S-Y\n", "b.conll": "a B-X\nb B-X\n"}
     assert told(check(tmp_path, files), "other-scheme", tmp_path) == [
-        ("note", "it holds spans in IOB2, and a.conll holds spans in IOBES", ()),
+        ("note", Says("IOB2", "a.conll", "IOBES"), ()),
     ]
     # Each of the two schemes forbids one step of b.conll.
     both = {"a.conll": "a I-X\nb I-X\nc B-X\n", "b.conll": "a I-X\nb O\nc B-Y\n"}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lint_reports import check, told
+from says import Says
 
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
@@ -53,8 +54,7 @@ def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
     (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
     assert (finding.severity, finding.message, finding.lines) == (
         "error",
-        "expected a byte order mark, with which utf-16 begins, found none. Name the file's "
-        "encoding with data.encoding: utf-16-le and utf-16-be have no mark",
+        Says("16", "data.encoding"),
         (1,),
     )
 
@@ -64,7 +64,7 @@ def test_spans_that_fit_no_tokens_are_errors(tmp_path: Path) -> None:
     report = check(tmp_path, {"a.jsonl": line})
     ((severity, message, lines),) = told(report, "unreadable", tmp_path)
     assert (severity, lines) == ("error", (1,))
-    assert "'ew' (A 1 3) does not fall on token edges" in message
+    assert Says("'ew'", "1", "3", "token").within(message)
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from says import Says, refuses
 
 from tagkit.cli.commands.check import repair_lines
 from tagkit.config import DataConfig
@@ -189,16 +190,14 @@ def test_copies_of_several_files_go_into_a_folder(tmp_path: Path) -> None:
 def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text(FINE, encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.conll: is an input, and would be lost; name another f"):
+    with refuses(DataError, "a.conll", "another"):
         copies_of([str(path)], path, force=True)
 
 
 def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"tokens": ["a"], "tags": ["O"]}\n', encoding="utf-8")
-    with pytest.raises(
-        DataError, match=r"only column files can be repaired, and this is jsonl-tokens; "
-    ):
+    with refuses(DataError, "repaired"):
         repair_file(str(path), DataConfig())
 
 
@@ -220,7 +219,7 @@ def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "train.conll").write_text(FINE, encoding="utf-8")
         paths.append(str(tmp_path / name / "train.conll"))
-    with pytest.raises(DataError, match=r"out/train.conll: two files of this name would be wr"):
+    with refuses(DataError, "train.conll"):
         copies_of(paths, tmp_path / "out", force=False)
     assert not (tmp_path / "out").exists()
 
@@ -228,14 +227,14 @@ def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("a\tX\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.conllu:1: expected the 10 columns of CoNLL-U, found 2"):
+    with refuses(DataError, "a.conllu:1", "10", "2", "columns"):
         repair_file(str(path), DataConfig())
 
 
 def test_raw_text_is_refused_unless_it_is_said_to_be_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("One line of prose.\nAnd one more, a little longer.\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"this is text; data.format=columns says that it is me"):
+    with refuses(DataError, "data.format=columns"):
         repair_file(str(path), DataConfig())
     assert len(repair_file(str(path), DataConfig(format="columns")).left) == 1
 
@@ -251,9 +250,7 @@ def test_a_copy_in_another_encoding_says_so(tmp_path: Path) -> None:
 def test_what_comes_through_a_pipe_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in ("-", str(tmp_path / "pipe")):
-        with pytest.raises(
-            DataError, match=r": a repair reads the file twice: name a file, and no"
-        ):
+        with refuses(DataError, "repair"):
             write_repaired({path: tmp_path / "out"}, DataConfig(), force=False)
     assert not (tmp_path / "out").exists()
 
@@ -310,7 +307,7 @@ def test_tags_of_no_scheme_that_stay_are_left_to_a_person(tmp_path: Path) -> Non
     repaired = repair_file(str(path), DataConfig())
     assert [str(error) for error in repaired.left] == [
         f"{path}:47: tag 'Q9' is of no scheme",
-        f"{path}:49: expected 2 columns as on line 1, found 1: 'z'",
+        Says(path, "49", "2", "1", "'z'"),
         f"{path}:52: tag 'Q9' is of no scheme",
     ]
     assert [(each.message, each.lines) for each in repaired.repairs] == [

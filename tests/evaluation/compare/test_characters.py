@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from says import Says
 
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.evaluation.compare.characters import (
@@ -17,10 +18,10 @@ from tagkit.text.schemes import SpanTuple
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("New York City y z", "p:7: expected 'x z' as on g:5, found 'y z'"),
-        ("New York City x y", "p:7: expected 'z' as on g:6, found 'y'"),
-        ("New York Town x z", "p:7: expected 'City x z' as on g:4, found 'Town x z'"),
-        ("New York City x", "p:7: expected 'z' as on g:6, found the end of the file"),
+        ("New York City y z", Says("p:7", "'x z'", "5", "'y z'")),
+        ("New York City x y", Says("p:7", "'z'", "6", "'y'")),
+        ("New York Town x z", Says("p:7", "'City x z'", "4", "'Town x z'")),
+        ("New York City x", Says("p:7", "'z'", "6")),
     ],
 )
 def test_the_word_that_differs_is_named_where_words_hold_blanks(text: str, message: str) -> None:

@@ -19,6 +19,7 @@ import tiny
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from says import Says, refuses
 from threadpoolctl import ThreadpoolController
 
 import tagkit
@@ -243,7 +244,7 @@ def test_what_does_not_fit_by_itself_is_refused_in_one_line(
 ) -> None:
     loaded = tagkit.load(folder)
     LittleMemory(monkeypatch, 0)
-    with pytest.raises(DeviceError, match=r"^too little memory for 1 sentence at a time: give sh"):
+    with refuses(DeviceError, "1", "sentence"):
         loaded.predict(corpus(3, 4))
 
 
@@ -268,7 +269,7 @@ def test_another_error_of_torch_is_not_taken_for_short_memory(
 
     loaded = tagkit.load(folder)
     monkeypatch.setattr(Model, "read", fail)
-    with pytest.raises(RuntimeError, match=r"^shapes cannot be multiplied$"):
+    with refuses(RuntimeError, "multiplied"):
         loaded.predict(corpus(3, 4))
 
 
@@ -282,7 +283,7 @@ def test_a_precision_that_a_gpu_does_not_have_is_refused_before_the_model_is_mov
     predictor: Predictor,
 ) -> None:
     parts = predictor.model, predictor.vocabulary, predictor.config
-    with pytest.raises(DeviceError, match=r"^device cuda: expected precision fp32, found int8$"):
+    with refuses(DeviceError, "precision"):
         Predictor(*parts, torch.device("cuda"), precision="int8")
 
 
@@ -307,8 +308,7 @@ def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
     ):
         assert found.tags == wanted.tags
         assert found.probabilities == pytest.approx(wanted.probabilities, abs=1e-5)
-    message = r"^encoder.cell = 'lstm': expected precision fp32, found int8$"
-    with pytest.raises(DeviceError, match=message):
+    with refuses(DeviceError, "encoder.cell", "'lstm'"):
         tagkit.load(folder, device="cpu", precision="int8")
 
 
@@ -321,20 +321,17 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
     with pytest.raises(DataError, match=expected):
         predictor.n_best(sentences, 2)
     for count in (0, "two"):
-        with pytest.raises(
-            DataError, match=rf"^count: expected a whole number, at least 1, found {count!r}$"
-        ):
+        with refuses(DataError, "1", f"{count!r}", "number"):
             predictor.n_best(sentences[:1], count)
 
 
 def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
     (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
     assert found[0].probability >= found[1].probability
-    with pytest.raises(DataError, match="this model reads 1 feature column beside the words"):
+    with refuses(DataError, "1", "feature"):
         predictor.n_best([Sentence(("Ada",))], 2)
     for values in (("C",), ("C", None)):
-        problem = r"^features: expected a value for each of 2 words, found "
-        with pytest.raises(DataError, match=problem):
+        with refuses(DataError, "features", "2"):
             predictor.predict(Sentence(("Ada", "."), features=(values,)))  # type: ignore[arg-type]
 
 
@@ -344,7 +341,7 @@ def test_tags_are_spelt_in_any_scheme_of_spans(plain: Predictor) -> None:
     assert plain.tags_in(found, "iobes") == ("B-PER", "E-PER", "O")
     assert plain.tags_in(found, "labels") == found.tags
     other: Any = plain.predict("Ben Silva leaves")
-    with pytest.raises(DataError, match=r"^prediction: expected a Prediction, as annotate returns"):
+    with refuses(DataError, "prediction"):
         plain.tags_in(other, "iobes")
 
 
@@ -438,7 +435,7 @@ def test_what_is_no_input_is_refused_with_what_was_expected(
     for method in (plain.predict, plain.n_best, plain.stream):
         with pytest.raises(DataError) as refused:
             method(inputs)
-        assert str(refused.value) == f"{expected} of words, found {inputs!r}"
+        assert str(refused.value) == Says(expected, f"{inputs!r}")
     expected = "input: expected a text, a sequence of words, a Sentence or a Document, found"
     for several in ([inputs], [["Ada", inputs]]):
         with pytest.raises(DataError) as refused:
@@ -531,7 +528,7 @@ def test_numbers_of_numpy_and_devices_of_torch_are_taken(plain: Predictor, folde
         expected
     )
     assert tagkit.load(folder, torch.device("cpu")).device == torch.device("cpu")
-    with pytest.raises(DeviceError, match=r"^device 'meta': expected 'auto'"):
+    with refuses(DeviceError, "'meta'", "'auto'"):
         tagkit.load(folder, torch.device("meta"))
 
 
@@ -587,21 +584,18 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
 
 
 def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Predictor) -> None:
-    with pytest.raises(DataError, match=r"^inputs: expected several, found one str: `predict` ans"):
+    with refuses(DataError, "inputs", "several"):
         plain.stream("Ada visits Rome .")
-    with pytest.raises(
-        DataError, match=r"^window_words: expected a whole number, at least 1, found 0$"
-    ):
+    with refuses(DataError, "window_words", "1", "0"):
         plain.stream(["Ada"], window_words=0)
 
 
 def test_a_folder_of_a_model_is_asked_for() -> None:
-    with pytest.raises(BundleError, match=r"^path: expected that of a model's folder, found 3$"):
+    with refuses(BundleError, "path", "3", "folder"):
         tagkit.load(3)  # type: ignore[arg-type]
-    none = r"^path: expected that of a model's folder, found None$"
-    with pytest.raises(BundleError, match=none):
+    with refuses(BundleError, "path", "None"):
         tagkit.calibrate(None, "dev.conll")  # type: ignore[arg-type]
-    with pytest.raises(BundleError, match=none):
+    with refuses(BundleError, "path", "None"):
         remove_calibration(None)  # type: ignore[arg-type]
 
 
@@ -650,17 +644,17 @@ def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
 @pytest.mark.parametrize(
     ("option", "value", "problem"),
     [
-        ("batch_size", 0, "batch_size: expected a whole number, at least 1, found 0"),
-        ("batch_size", "8", "batch_size: expected a whole number, at least 1, found '8'"),
-        ("max_length", 0, "max_length: expected a whole number, at least 1, found 0"),
-        ("max_length", "a", "max_length: expected a whole number, at least 1, found 'a'"),
-        ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
-        ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
-        ("on_long", 3, "on_long: expected a function that takes a number, found 3"),
+        ("batch_size", 0, Says("batch_size", "1", "0", "number")),
+        ("batch_size", "8", Says("batch_size", "1", "'8'")),
+        ("max_length", 0, Says("max_length", "1", "0")),
+        ("max_length", "a", Says("max_length", "1", "'a'")),
+        ("threshold", 2, Says("threshold", "0", "1", "2")),
+        ("threshold", "a", Says("threshold", "0", "1", "'a'")),
+        ("on_long", 3, Says("on_long", "3", "function")),
         (
             "on_removed",
             None,
-            "on_removed: expected a function that takes what is not kept, found None",
+            Says("on_removed", "function"),
         ),
     ],
 )
@@ -685,7 +679,7 @@ def test_an_option_that_has_no_effect_on_the_model_is_refused(
     for inputs in ([sentence("Ada")], []):
         with pytest.raises(DataError) as caught:
             predictor.predict(inputs, threshold=0.5)
-        assert str(caught.value) == "this model tags: threshold is for classes of texts"
+        assert str(caught.value) == Says("threshold")
     with pytest.raises(DataError) as caught:
         next(classifier.stream(["so long"], max_length=2))
     expected = "this model classifies: max_length is for tags, a text is read whole"
@@ -701,18 +695,16 @@ def test_a_text_without_words_has_no_scores(classifier: Predictor) -> None:
 
 def test_a_count_or_a_window_of_another_type_is_refused_by_its_name(predictor: Predictor) -> None:
     for value in (True, 2.5, "2", None):
-        with pytest.raises(DataError, match=r"^count: expected a whole number, at least 1, found"):
+        with refuses(DataError, "count", "1", "number"):
             predictor.n_best([sentence("Ada")], value)  # type: ignore[arg-type]
-        with pytest.raises(DataError, match=r"^window_words: expected a whole number, at least 1"):
+        with refuses(DataError, "window_words", "1"):
             predictor.stream([sentence("Ada")], window_words=value)  # type: ignore[arg-type]
 
 
 def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> None:
-    with pytest.raises(
-        DeviceError, match=r"^device '3': expected 'auto', 'cpu', 'cuda' or 'cuda:N'"
-    ):
+    with refuses(DeviceError, "'3'", "'auto'", "'cpu'", "'cuda'", "'cuda:N'"):
         tagkit.load(folder, device=3)  # type: ignore[arg-type]
-    with pytest.raises(DeviceError, match=r"^precision 'fp8': expected fp32, bf16 or int8$"):
+    with refuses(DeviceError, "'fp8'", "precision"):
         tagkit.load(folder, device="cpu", precision="fp8")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import tiny
+from says import Says, refuses
 from small_runs import TASKS, of_task
 
 import tagkit
@@ -142,14 +143,14 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         with pytest.raises(DataError) as refused:
             tagkit.evaluate(*arguments)
         assert str(refused.value) == said
-    with pytest.raises(DataError, match=r"^expected either model or pred, found both"):
+    with refuses(DataError, "either"):
         tagkit.evaluate(gold, gold, model=model)
     plain = [Sentence(("a", "b"), ("DT", "NN"))]
-    with pytest.raises(DataError, match=r"^the gold labels are no spans, .*: strict is for spans$"):
+    with refuses(DataError, "labels"):
         tagkit.evaluate(plain, plain, strict=True)
-    with pytest.raises(DataError, match=r"^gold holds classes of texts: strict is for spans$"):
+    with refuses(DataError, "classes"):
         tagkit.evaluate(texts, texts, strict=True)
-    with pytest.raises(ConfigError, match=r"unknown option data\.shceme; did you mean data\.sch"):
+    with refuses(ConfigError, "data.shceme", "data.sch"):
         tagkit.evaluate(gold, gold, shceme="iob2")
 
 
@@ -158,18 +159,18 @@ def test_arguments_for_another_kind_of_scoring_are_refused(folder: Path, model: 
     cache = CacheOptions(window=500, theta=0.4, share=0.1)
     records = list(tagkit.read(dev))
     for gold in (dev, records):
-        with pytest.raises(DataError, match=r"^cache is for language models$"):
+        with refuses(DataError, "language"):
             tagkit.evaluate(gold, model=model, cache=cache)
-        with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
+        with refuses(DataError, "pred_column", "either"):
             tagkit.evaluate(gold, model=model, pred_column=1)
-    with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
+    with refuses(DataError, "pred_column", "either"):
         tagkit.analyse(dev, model=model, pred_column=1)
 
 
 @pytest.mark.parametrize("names", [3, "errors", ["error"], {"errors": 1, "x": 2}])
 def test_names_of_no_analyses_are_refused(names: Any) -> None:
     gold = [tagkit.Sentence(("To", "Rome"), ("O", "B-LOC"))]
-    with pytest.raises(DataError, match=r"^analyses: expected some of measures, errors, "):
+    with refuses(DataError, "analyses"):
         tagkit.analyse(gold, gold, analyses=names)
 
 
@@ -188,10 +189,7 @@ def test_a_model_in_the_place_of_a_file_is_refused_with_the_name_of_its_paramete
                         ("pred", (gold, model))):  # fmt: skip
         with pytest.raises(DataError) as caught:
             tagkit.evaluate(*given)  # type: ignore[arg-type]
-        assert str(caught.value) == (
-            f"{name}: expected a file or records, found a model: give it by name, as in "
-            "evaluate(gold, model=...)"
-        )
+        assert str(caught.value) == (Says(name, "evaluate"))
 
 
 def test_words_in_lists_are_those_of_the_answers(model: Predictor) -> None:
@@ -201,7 +199,7 @@ def test_words_in_lists_are_those_of_the_answers(model: Predictor) -> None:
         == tagkit.evaluate(gold, model=model).headline
     )
     other = [Sentence(("Ada", "sees", "Rome", "."), ("O",) * 4)]
-    with pytest.raises(FormatError, match="expected 'visits' as on gold:1, found 'sees'"):
+    with refuses(FormatError, "'visits'", "1", "'sees'"):
         tagkit.evaluate(gold, other)
 
 

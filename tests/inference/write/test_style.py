@@ -58,7 +58,7 @@ def test_a_format_of_some_classes_alone_is_offered_where_the_model_has_no_other(
         ("trec", CLASSES, {"classes": ("NUM:dist", "HUM")},
          "trec cannot hold the class 'HUM' of this model: expected output_format=columns, "),
         ("trees", CLASSES, {"classes": ("0", "4", "5")}, "trees cannot hold the class '5' of "),
-        ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top: "),
+        ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top=...: "),
         ("brat", TAGS, {"spans": True, "confidence": True},
          "brat has no place for the probabilities of confidence=True: expected "
          "output_format=columns, conllu, jsonl, html or show, found brat"),

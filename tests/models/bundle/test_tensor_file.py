@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save
+from says import refuses
 
 from tagkit.models.bundle.tensor_file import (
     DTYPES,
@@ -137,7 +138,7 @@ def test_a_damaged_file_is_refused_before_memory_is_taken(
     tmp_path: Path, content: bytes, problem: str
 ) -> None:
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{problem}$"):
+    with refuses(ValueError, problem):
         read_tensors(tmp_path / "a")
 
 
@@ -149,7 +150,7 @@ def test_tensors_are_filled_from_a_file_in_their_own_memory(tmp_path: Path) -> N
     assert write_tensors(tmp_path / "b", tensors) == digest
     for change in (_of_another_name, _of_another_shape):
         change(tensors)
-        with pytest.raises(ValueError, match=r"^a holds other tensors$"):
+        with refuses(ValueError, "tensors"):
             read_into(tmp_path / "a", tensors)
         tensors = some()
 

@@ -12,6 +12,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
+from says import refuses
 
 from tagkit.config import Config
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
@@ -124,7 +125,7 @@ def test_a_run_in_the_current_folder_leaves_a_users_files_alone(
 ) -> None:
     fill(tmp_path, MINE)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CheckpointError, match=r"^\.: holds what no run .* and \d+ more\. Name"):
+    with refuses(CheckpointError, "holds"):
         train(quick(corpus, Path()), force=force)
     assert read(tmp_path) == MINE
 
@@ -137,11 +138,10 @@ def test_an_empty_name_of_a_folder_is_refused(
     config = quick(corpus, Path())
     empty = config.model_copy(update={"output": config.output.model_copy(update={"dir": name})})
     many = empty.model_copy(update={"train": empty.train.model_copy(update={"seeds": (1, 2)})})
-    expected = r"output\.dir: expected a folder, found an empty name; output\.dir=\. is the current"
     for force in (False, True):
-        with pytest.raises(ConfigError, match=expected):
+        with refuses(ConfigError, "output.dir", "output.dir="):
             train(empty, force=force)
-        with pytest.raises(ConfigError, match=expected):
+        with refuses(ConfigError, "output.dir", "output.dir="):
             train_seeds(many, force=force)
     assert not list(tmp_path.iterdir())
 
@@ -178,7 +178,7 @@ def test_a_folder_without_a_manifest_is_proved_by_its_content(old_run: Path) -> 
 
 def test_a_run_without_a_manifest_is_replaced_and_resumed(corpus: Path, old_run: Path) -> None:
     config = quick(corpus, old_run)
-    with pytest.raises(CheckpointError, match="holds a finished model"):
+    with refuses(CheckpointError, "finished"):
         train(config)
     train(config, resume=True)
     assert of(old_run).foreign == []
@@ -211,7 +211,7 @@ def test_without_a_manifest_what_cannot_be_proved_is_refused_by_name(
 ) -> None:
     change(old_run / name)
     before = read(old_run)
-    with pytest.raises(CheckpointError, match=f"known to have written: {name.split('/')[0]}"):
+    with refuses(CheckpointError, name.split("/")[0], "written"):
         train(quick(corpus, old_run), force=True)
     assert read(old_run) == before
 
@@ -231,7 +231,7 @@ def test_a_users_file_in_a_runs_folder_is_refused_by_name(
 ) -> None:
     fill(run, {name: b"mine"})
     before = read(run)
-    with pytest.raises(CheckpointError, match=f"known to have written: {name.split('/')[0]}"):
+    with refuses(CheckpointError, name.split("/")[0], "written"):
         train(quick(corpus, run), force=True)
     assert read(run) == before
 
@@ -240,7 +240,7 @@ def test_a_users_file_in_a_runs_folder_is_refused_by_name(
 def test_a_run_is_not_resumed_over_a_users_file(corpus: Path, run: Path, name: str) -> None:
     fill(run, {name: b"mine"})
     before = read(run)
-    with pytest.raises(CheckpointError, match=f"known to have written: {name.split('/')[0]}"):
+    with refuses(CheckpointError, name.split("/")[0], "written"):
         train(quick(corpus, run), resume=True)
     assert read(run) == before
 
@@ -260,7 +260,7 @@ def test_a_link_is_never_the_runs_own(corpus: Path, run: Path, tmp_path: Path) -
     shutil.move(run / "best", elsewhere)
     (run / "best").symlink_to(elsewhere)
     before = read(elsewhere)
-    with pytest.raises(CheckpointError, match="known to have written: best"):
+    with refuses(CheckpointError, "written"):
         train(quick(corpus, run), force=True)
     assert read(elsewhere) == before
 
@@ -351,7 +351,7 @@ def test_leftovers_of_a_kill_are_removed_by_the_next_run(corpus: Path, run: Path
 
 def test_a_users_file_in_a_leftover_stays(corpus: Path, run: Path) -> None:
     fill(run, {".best.writing/notes.txt": b"mine"})
-    with pytest.raises(CheckpointError, match=r"written: \.best\.writing/notes\.txt\. Name"):
+    with refuses(CheckpointError, "written", "best.writing", "notes.txt"):
         train(quick(corpus, run), resume=True)
     assert (run / ".best.writing" / "notes.txt").read_bytes() == b"mine"
 
@@ -420,7 +420,7 @@ def test_a_run_of_seeds_that_was_stopped_has_nothing_foreign_in_it(
         train_seeds(config, Stops(), stop=stop)
     assert of(tmp_path / "run").foreign == []
     fill(tmp_path / "run", {"seed-1/best/notes.txt": b"mine"})
-    with pytest.raises(CheckpointError, match=r"known to have written: seed-1/best/notes\.txt\."):
+    with refuses(CheckpointError, "1", "notes.txt", "written"):
         train_seeds(config, force=True)
     (tmp_path / "run" / "seed-1" / "best" / "notes.txt").unlink()
     for path in (tmp_path / "run").rglob(MANIFEST):  # as an earlier version left it

@@ -13,7 +13,7 @@ from tagkit.corpus.formats.tables.text_columns import SEMICOLONS, TEXT_NAMES, Ro
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 _LOOKED_AT = 1000  # rows, at most, that show which separator there is
 # Excel takes any character; a letter or a quote is none that a table would be written with.
@@ -71,10 +71,10 @@ def _separator(source: Source, reading: ReaderOptions) -> str:
     by_semicolons = ";" in row and "," not in row
     if not _has_cells(lines, reading):
         if by_semicolons and are_rows_of_csv(lines, ";"):
-            said = f"{source.name}: its rows are read as texts, with their semicolons; "
-            column = Setting("data.text_column")
-            separate = (column, " names the column of the texts, from 0, if these separate cells")
-            reading.note(Message(said, *separate))
+            reading.note(
+                f"{source.name}: its rows are read as texts, with their semicolons; "
+                "data.text_column names the column of the texts, from 0, if these separate cells"
+            )
         return ","
     if by_semicolons:
         note = "its cells are separated by semicolons, as its first row has these and no commas"

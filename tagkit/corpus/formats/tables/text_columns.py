@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, as_argument, plural, quoted
+from tagkit.wording import as_argument, plural, quoted
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -76,13 +76,13 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: ReaderOptions) -
         elif (odd := _odd_label(same, data)) is not None:
             alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
             # Commands that read labels have a flag for it; one word is typed as it stands.
-            named = Setting("data.label_column", odd) if odd.isidentifier() else None
-            reading.note(Message(alone, named or Setting("data.header", "yes")))
+            named = f"data.label_column={odd}" if odd.isidentifier() else None
+            reading.note(f"{alone}{named or 'data.header=yes'}")
     try:
-        text = _named(data.text_column, Setting("data.text_column"), first, header)
+        text = _named(data.text_column, "data.text_column", first, header)
         label, problem = None, None
         try:
-            label = _named(data.label_column, Setting("data.label_column"), first, header)
+            label = _named(data.label_column, "data.label_column", first, header)
         except ValueError as error:  # new texts need no labels
             problem = error
         if header:
@@ -188,9 +188,7 @@ def plain_name(name: str) -> str:
     return name.strip(" ").lower()
 
 
-def _named(
-    column: Column | None, option: Setting, first: Sequence[str], header: bool
-) -> int | None:
+def _named(column: Column | None, option: str, first: Sequence[str], header: bool) -> int | None:
     """Index of a column that the configuration names.
 
     Raises:
@@ -200,28 +198,23 @@ def _named(
     if isinstance(column, int):
         if not -width <= column < width:
             raise ValueError(
-                Message(
-                    option,
-                    f" = {column}: expected -{width} to {width - 1}, as the file has "
-                    f"{plural(width, 'column')}",
-                )
+                f"{option}={column}: expected -{width} to {width - 1}, as the file has "
+                f"{plural(width, 'column')}"
             )
         return column % width
     if column is None:
         return None
     if not header:
-        problem = f" = {quoted(column)}: expected a number, as data.header is 'no'"
-        raise ValueError(Message(option, problem))
+        raise ValueError(f"{option}={quoted(column)}: expected a number, as data.header is 'no'")
     # As written first: a header may have both "Label" and "label".
     found = [i for i, name in enumerate(first) if name == column]
     found = found or [i for i, name in enumerate(first) if plain_name(name) == plain_name(column)]
     if len(found) != 1:
         how = "several of this name" if found else "none of this name"
-        problem = (
-            f" = {quoted(column)}: expected one of the header's columns, found {how} in "
+        raise ValueError(
+            f"{option}={quoted(column)}: expected one of the header's columns, found {how} in "
             f"{quoted(', '.join(first), 400)}"
         )
-        raise ValueError(Message(option, problem))
     return found[0]
 
 
@@ -290,10 +283,10 @@ def _settle(
         found = "1 column" + split * f"; {SEMICOLONS}"
     elif text is not None and text == label:
         found, text, label = f"both in column {text}", None, None
-    remedy: Sequence[str | Setting] = [f'. Name the column of the texts "{TEXT}" in the first row']
+    remedy: Sequence[str] = [f'. Name the column of the texts "{TEXT}" in the first row']
     if reading.with_tags:
         remedy = _remedy(text, label, rows, names)
-    raise ValueError(Message(f"expected a label and a text, found {found}", *remedy))
+    raise ValueError(f"expected a label and a text, found {found}{''.join(remedy)}")
 
 
 def _remedy(
@@ -301,7 +294,7 @@ def _remedy(
     label: int | None,
     rows: Sequence[Sequence[str]],
     names: Sequence[str | int],
-) -> tuple[str | Setting, ...]:
+) -> tuple[str, ...]:
     """Which options name the columns, by the example of those that they are most likely to be."""
     width = len(names)
     if width == 1:
@@ -317,9 +310,9 @@ def _remedy(
     are_names = isinstance(names[label], str) and isinstance(names[text], str)
     return (
         ". Name them: " if are_names else ". Name them, from 0: ",
-        Setting("data.label_column", as_argument(names[label])),
+        f"data.label_column={as_argument(names[label])}",
         " ",
-        Setting("data.text_column", as_argument(names[text])),
+        f"data.text_column={as_argument(names[text])}",
     )
 
 

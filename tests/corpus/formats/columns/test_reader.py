@@ -8,6 +8,7 @@ from column_files import blocks_of, conllu, options, pairs, read, refusal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from kinds import TAGS
+from says import Says
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert.convert import convert_corpus
@@ -227,9 +228,7 @@ def test_sentences_are_parted_by_lines_of_nothing_but_blanks_and_tabs(separator:
 
 
 def test_a_line_with_a_unicode_space_parts_nothing() -> None:
-    assert refusal("a O\n\x85\nb O\n") == (
-        "file:2: expected 2 columns as on line 1, found 1: '\\x85'"
-    )
+    assert refusal("a O\n\x85\nb O\n") == (Says("file:2", "2", "1", "'\\x85'"))
 
 
 def test_bom_crlf_and_a_missing_last_line_feed_change_nothing(tmp_path: Path) -> None:
@@ -332,7 +331,7 @@ def test_the_line_number_counts_all_lines_in_all_portions() -> None:
     with pytest.raises(FormatError) as caught:
         list(reader.feed(["c O", "d", ""]))
     assert caught.value.line == 8
-    assert str(caught.value) == "file:8: expected 2 columns as on line 3, found 1: 'd'"
+    assert str(caught.value) == Says("file:8", "2", "3", "1", "'d'")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# comment only\n", "-DOCSTART- O\n\n", "-DOCSTART-"])
