@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from says import refuses
+from says import Says, refuses
 
 import tagkit
 from tagkit.config import DataConfig
@@ -170,27 +170,27 @@ def test_labels_that_are_not_wanted_need_not_be_there(tmp_path: Path) -> None:
     ("call", "error", "said"),
     [
         (lambda: tagkit.read(3), DataError,
-         "path: expected the path of a file or folder, found 3"),
+         Says("path", "3", "folder")),
         (lambda: tagkit.read(""), DataError,
-         "path: expected a file or folder, found an empty name"),
+         Says("path", "folder")),
         (lambda: tagkit.read("a", fromat="x"), ConfigError,
-         "unknown option data.fromat; did you mean data.format?"),
+         Says("data.fromat", "data.format")),
         (lambda: tagkit.write(TAGGED, None), DataError,
-         "path: expected the path of a file or folder, found None"),
+         Says("path", "folder")),
         (lambda: tagkit.write(TAGGED, "a.xyz"), DataError,
-         "a.xyz: its name does not tell the format. Name one with to=...: columns"),
+         Says("a.xyz", "columns")),
         (lambda: tagkit.write(TAGGED, "a.conll", to=3), DataError,
-         "to=3: expected one of columns, conllu, "),
-        (lambda: tagkit.write(3, "a.conll"), DataError, "records: expected several, found 3"),
+         Says("to=3", "columns")),
+        (lambda: tagkit.write(3, "a.conll"), DataError, Says("records", "3")),
         (lambda: tagkit.write([], "a.conll"), DataError,
-         "records: expected at least one, found none"),
+         Says("records")),
         (lambda: tagkit.write([3], "a.conll"), DataError,
-         "records: expected a Sentence, a Document, or a model's answer, found 3"),
+         Says("records", "3", "Sentence")),
         (lambda: tagkit.write(TAGGED, "a.tsv"), FormatError,
-         "records:1: tsv needs a class for each text, and the record has none here"),
+         Says("records:1")),
         (lambda: tagkit.convert("a.conll", 3), DataError,
-         "output: expected the path of a file or folder, found 3"),
-        (lambda: tagkit.convert("a.conll", "a.conll"), DataError, "a.conll: no such file"),
+         Says("output", "3")),
+        (lambda: tagkit.convert("a.conll", "a.conll"), DataError, Says("a.conll")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_or_written_is_refused(
@@ -200,7 +200,7 @@ def test_what_cannot_be_read_or_written_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error) as refused:
         call()
-    assert str(refused.value).startswith(said)
+    assert said == str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -167,8 +167,8 @@ def test_a_small_share_has_more_digits(share: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (audit, "an audit is of labels, which plain text lacks; expected tag, classify or both"),
-        (learning_curve, "a learning curve is of F1 or accuracy; expected tag, classify or both"),
+        (audit, Says("classify")),
+        (learning_curve, Says("learning")),
     ],
 )
 def test_what_needs_labels_is_refused_before_any_training(
@@ -176,7 +176,7 @@ def test_what_needs_labels_is_refused_before_any_training(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         command(language_config(tmp_path))
-    assert message in str(caught.value)
+    assert message.within(str(caught.value))
     assert not (tmp_path / "model").exists()
 
 

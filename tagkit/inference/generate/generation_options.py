@@ -120,7 +120,7 @@ def check_options(options: GenerationOptions) -> None:
     check_count("max_units", options.max_units)
     check_count("top_k", options.top_k, 0)
     # As many rows are read at once, each with a score for every unit.
-    check_count("samples", options.samples, 1, MAX_SAMPLES)
+    check_count("samples=...", options.samples, 1, MAX_SAMPLES)
     check_count("beam=...", options.beam, 0, MAX_BEAM)
     for name, (is_valid, expected) in _NUMBERS.items():
         value = getattr(options, name)

@@ -56,27 +56,27 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing.conll", "new.jsonl"], "nothing.conll: no such file"),
-        (["test.conll", "out.xyz"], "out.xyz: its name does not tell the format. Name one with"),
-        (["test.conll", "out.csv"], "test.conll:1: csv needs a class for each text"),
-        (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
-        (["test.conll", "out.conll", "--scheme", "iob9"], "--scheme: expected one of iob1, iob2"),
+        (["nothing.conll", "new.jsonl"], Says("nothing.conll")),
+        (["test.conll", "out.xyz"], Says("out.xyz", "format")),
+        (["test.conll", "out.csv"], Says("test.conll:1")),
+        (["test.conll", "out", "--to", "conl"], Says("--to", "columns")),
+        (["test.conll", "out.conll", "--scheme", "iob9"], Says("--scheme")),
         (
             ["test.conll", "out.conll", "--input-format", "x"],
-            "--input-format = \"x\": expected 'auto'",
+            Says("--input-format", '"x"', "'auto'"),
         ),
         (
             ["test.conll", ".", "--to", "brat"],
-            ".: holds test.conll, which is read: name another fo",
+            Says("test.conll", "another"),
         ),
-        (["test.conll", "-", "--to", "brat"], "brat fills files: name a file or folder, and not -"),
+        (["test.conll", "-", "--to", "brat"], Says("folder")),
         (
             ["test.conll", "out.ann.gz"],
-            "out.ann.gz: brat fills files, none of which is packed: leave out .gz",
+            Says("out.ann.gz", "packed"),
         ),
-        (["test.conll", ".", "--to", "slash"], ".: cannot be written: it is a folder, and the"),
-        (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: there is no fol"),
-        (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),
+        (["test.conll", ".", "--to", "slash"], Says("written")),
+        (["test.conll", "no/folder/x.ann"], Says("x.ann", "written")),
+        (["test.conll", "no/folder/x.csv", "--to", "slash"], Says("x.csv", "written")),
     ],
 )
 def test_what_convert_cannot_do_is_told_in_a_line_and_leaves_nothing_behind(
@@ -86,7 +86,7 @@ def test_what_convert_cannot_do_is_told_in_a_line_and_leaves_nothing_behind(
     ended = tagkit("convert", *arguments)
     assert ended.code == 1
     assert ended.out == ""
-    assert f"error: {message}" in ended.err
+    assert message.within(ended.err)
     assert "Traceback" not in ended.err
     assert sorted(Path().rglob("*")) == before
 

@@ -88,7 +88,7 @@ def test_a_fold_that_leaves_nothing_to_learn_from_is_refused_with_a_remedy() -> 
         require_enough(first, split)
     assert str(found.value) == (
         "train.conll: fold 1 leaves 0 sentences to learn from, 6 share an entity with it; use more "
-        "folds (folds) or folds_by=sentence"
+        "folds (folds=...) or folds_by=sentence"
     )
     (first, *_) = cut(corpus(4), folds=3)
     require_enough(first, corpus(4))

@@ -163,15 +163,15 @@ def test_bad_rows_are_passed_over_where_somebody_is_told(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ("x", "expected 2 columns, as on line 2, found 1: 'x'"),
-        ("x\ta b\tc", "expected 2 columns, as on line 2, found 3: 'x, a b, c'"),
-        ("x\t ", "expected a text in column 1, found none: 'x,  '"),
-        ("\ta b", "expected a label in column 0, found none: ', a b'"),
+        ("x", Says("2", "1", "'x'", "columns")),
+        ("x\ta b\tc", Says("2", "3", "'x, a b, c'", "columns")),
+        ("x\t ", Says("1", "'x,  '", "column")),
+        ("\ta b", Says("0", "', a b'", "column")),
     ],
 )
 def test_a_row_of_another_kind_is_named(tmp_path: Path, row: str, problem: str) -> None:
     content = f"\nlabel\ttext\nx\ta b\n{row}\n"
-    assert refusal(tmp_path / "a", content, read_tsv) == f"a:4: {problem}"
+    assert refusal(tmp_path / "a", content, read_tsv) == problem
 
 
 NEITHER = "expected a label and a text, found {} and nothing that tells which is which. "
