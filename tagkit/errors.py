@@ -19,7 +19,7 @@ A message says where, what was found, what was expected, and what to do.
 from collections.abc import Sequence
 from typing import Any
 
-from tagkit.wording import LONGEST_LINE, Message, Setting, clipped
+from tagkit.wording import LONGEST_LINE, clipped
 
 
 class TagkitError(Exception):
@@ -32,10 +32,8 @@ class TagkitError(Exception):
         super().__init__("\n".join(self.lines))
 
     def __str__(self) -> str:
-        """The lines; with one, it still knows which parts of it are settings."""
-        # A join is plain text: only the lines themselves remember their settings
-        # (wording.Message).
-        return self.lines[0] if len(self.lines) == 1 else "\n".join(self.lines)
+        """The lines."""
+        return "\n".join(self.lines)
 
     def add_line(self, line: str) -> None:
         """Add a line to the message, such as what became of the output."""
@@ -55,9 +53,7 @@ def _unpickled(kind: type[TagkitError]) -> TagkitError:
 class ConfigError(TagkitError):
     """One or more problems of one configuration, all of them reported at once."""
 
-    def __init__(
-        self, source: str | Setting, problems: Sequence[str], given: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, source: str, problems: Sequence[str], given: Sequence[str] = ()) -> None:
         """Keep the problems, each a sentence.
 
         Args:
@@ -65,7 +61,7 @@ class ConfigError(TagkitError):
             problems: those of the source.
             given: those of values that were given beside it and win over it.
         """
-        super().__init__(*(Message(source, ": ", problem) for problem in problems), *given)
+        super().__init__(*(f"{source}: {problem}" for problem in problems), *given)
         self.source = str(source)
         self.problems = (*problems, *given)
 
@@ -79,7 +75,7 @@ class FormatError(DataError):
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         """Keep where the problem is; `line` counts from 1."""
-        super().__init__(Message(f"{source}:{line}: ", problem))
+        super().__init__(f"{source}:{line}: {problem}")
         self.source = source
         self.line = line
         self.problem = problem
@@ -101,8 +97,7 @@ class SchemeError(DataError):
 
     def __init__(self, path: str, wanted: str, found: str, remedy: str) -> None:
         """Keep the parts, of which a comparison of models makes another sentence."""
-        problem = f"{path}: expected tags in the scheme {wanted}, found {found}"
-        super().__init__(Message(problem, remedy))
+        super().__init__(f"{path}: expected tags in the scheme {wanted}, found {found}{remedy}")
         self.path = path
         self.wanted = wanted
         self.found = found
@@ -136,7 +131,7 @@ class WriteError(CheckpointError):
 
     def __init__(self, problem: str, remedy: str) -> None:
         """Keep `problem`, which names the file; `remedy` follows it, and depends on the command."""
-        super().__init__(Message(problem, "; ", remedy))
+        super().__init__(f"{problem}; {remedy}")
         self.problem = problem
 
 

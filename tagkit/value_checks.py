@@ -1,10 +1,10 @@
 """Numbers that callers give, refused by the parameter's name; this module imports no torch."""
 
 from tagkit.errors import DataError
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 
-def check_count(name: str | Setting, value: int, least: int = 1, most: int = 2**31 - 1) -> None:
+def check_count(name: str, value: int, least: int = 1, most: int = 2**31 - 1) -> None:
     """Refuse a whole number below `least` or above `most`.
 
     Args:
@@ -19,7 +19,7 @@ def check_count(name: str | Setting, value: int, least: int = 1, most: int = 2**
     # The libraries below count in 32 or 64 bits.
     limit = f"a whole number, at least {least}" if value < least else f"at most {most:,}"
     if not least <= value <= most:
-        raise DataError(Message(name, f": expected {limit}, found {clipped(repr(value))}"))
+        raise DataError(f"{name}: expected {limit}, found {clipped(repr(value))}")
 
 
 def check_probability(name: str, value: float) -> None:

@@ -1,11 +1,15 @@
-"""How values from outside appear in sentences: safe to display, of bounded length, counted."""
+"""How values from outside appear in sentences: safe to display, of bounded length, counted.
+
+A sentence names an option by its dotted name, data.format, with a value as data.format=columns; and
+a parameter of a function as Python writes it, force=True, or sizes=... without a value. On the
+command line the flags of the command take their place (`tagkit.cli.program.messages`).
+"""
 
 import os
 import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 _LONGEST = 80  # characters of a quoted value
@@ -149,79 +153,8 @@ def once(note: Callable[[str], None]) -> Callable[[str], None]:
     return note_once
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """An option, or a parameter of a function, that a message names.
-
-    As text it is what one writes in Python or in a configuration; the command line puts a flag in
-    its place.
-
-    Attributes:
-        name: dotted of an option: data.format.
-        value: to be given to it; None to name it alone.
-    """
-
-    name: str
-    value: str | int | bool | None = None
-
-    def __str__(self) -> str:
-        """`force=True`, `data.format`, or `data.pairs=true`."""
-        if self.value is None:
-            return self.name
-        value = str(self.value)
-        if isinstance(self.value, bool) and "." in self.name:
-            value = value.lower()  # an option of the configuration, where TOML writes so
-        return f"{self.name}={value}"
-
-
-# Those that many messages name.
-FORCE = Setting("force", True)
-RESUME = Setting("resume", True)
-OUTPUT = Setting("output.dir")
-
-
-class Message(str):
-    """A text that remembers which of its parts are settings.
-
-    It is used as any text; a substitution touches the settings alone, and not a file's name or a
-    word that looks like one. An f-string or a slice of it is plain text, which still names the
-    parameters.
-    """
-
-    __slots__ = ("parts",)
-    parts: tuple[str | Setting, ...]
-
-    def __new__(cls, *parts: str | Setting) -> "Message":
-        """Join texts, settings, and other messages, whose settings stay known."""
-        flat: list[str | Setting] = []
-        for part in parts:
-            flat.extend(part.parts if isinstance(part, Message) else (part,))
-        self = super().__new__(cls, "".join(map(str, flat)))
-        self.parts = tuple(flat)
-        return self
-
-    def __str__(self) -> str:
-        """Itself: so `str(error)` knows the settings that the error was raised with."""
-        return self
-
-    def removeprefix(self, prefix: str, /) -> str:
-        """Without a beginning, such as a file's name that is shown beside it."""
-        first, *others = self.parts or ("",)
-        if isinstance(first, str) and first.startswith(prefix):
-            return Message(first.removeprefix(prefix), *others)
-        return self
-
-    def spelled(self, spell: Callable[[Setting], str]) -> str:
-        """The text with each setting as `spell` has it."""
-        return "".join(spell(part) if isinstance(part, Setting) else part for part in self.parts)
-
-    def __reduce__(self) -> tuple[type["Message"], tuple[str | Setting, ...]]:
-        """Pickled as its parts: errors and notes come from worker processes too."""
-        return Message, self.parts
-
-
-ANOTHER_FOLDER = Message("name another folder (", OUTPUT, ")")
-ANOTHER_OR_FORCE = Message(ANOTHER_FOLDER, ", or replace it with ", FORCE)
+ANOTHER_FOLDER = "name another folder (output.dir)"
+ANOTHER_OR_FORCE = f"{ANOTHER_FOLDER}, or replace it with force=True"
 
 
 def shortened(text: str, limit: int) -> str:

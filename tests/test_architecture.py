@@ -257,7 +257,6 @@ CROSSING = {"e2e", "fuzz"}
 # Tests of no one module, and why they are not in e2e/.
 OF_NO_MODULE = {
     "test_architecture": "it is about all modules",
-    "training/test_breaks": "it breaks the modules of training one at a time",
 }
 
 

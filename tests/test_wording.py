@@ -1,7 +1,5 @@
-"""Messages know which of their parts are settings; whatever else they quote is never replaced."""
+"""What messages quote is safe to display, of bounded length, and counted in English."""
 
-import copy
-import json
 import os
 import pickle
 import re
@@ -20,10 +18,7 @@ from tagkit.errors import (
     TagkitError,
 )
 from tagkit.wording import (
-    FORCE,
     LONGEST_LINE,
-    Message,
-    Setting,
     as_path_argument,
     clipped,
     first_of,
@@ -40,61 +35,6 @@ from tagkit.wording import (
 def pickled(item: Any) -> Any:
     """What another process receives."""
     return pickle.loads(pickle.dumps(item))  # noqa: S301
-
-
-def shout(setting: Setting) -> str:
-    return f"<{setting.name}>"
-
-
-def test_a_message_is_the_text_that_a_caller_in_python_reads() -> None:
-    message = Message("m/a: replace it with ", FORCE, " (", Setting("output.dir"), ")")
-    assert message == "m/a: replace it with force=True (output.dir)"
-    assert json.dumps([message]) == '["m/a: replace it with force=True (output.dir)"]'
-
-
-def test_a_boolean_is_written_as_in_python_of_a_parameter_and_as_in_toml_of_an_option() -> None:
-    assert str(FORCE) == "force=True"
-    assert str(Setting("data.pairs", True)) == "data.pairs=true"
-    assert str(Setting("head.halt", False)) == "head.halt=false"
-
-
-def test_settings_alone_are_spelled_anew() -> None:
-    message = Message("force=True/data.format: name it with ", Setting("data.format"))
-    assert message.spelled(shout) == "force=True/data.format: name it with <data.format>"
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [
-        pickled(Message("a ", FORCE)),
-        copy.deepcopy(Message("a ", FORCE)),
-        str(Message("a ", FORCE)),
-        Message(Message("a "), Message(FORCE)),
-        Message("b: a ", FORCE).removeprefix("b: "),
-        Message("a ", FORCE).removeprefix("b: "),
-        str(DataError(Message("a ", FORCE))),
-        str(ValueError(Message("a ", FORCE))),
-        DataError(Message("a ", FORCE)).lines[0],
-    ],
-)
-def test_a_copy_knows_the_settings_too(copied: str) -> None:
-    assert isinstance(copied, Message)
-    assert copied == "a force=True"
-    assert copied.spelled(shout) == "a <force>"
-
-
-def test_errors_made_of_messages_know_their_settings() -> None:
-    problem = Message("see ", FORCE)
-    format_error = FormatError("file", 3, problem)
-    errors = [
-        (format_error, ["file:3: see <force>"]),
-        (ConfigError("file", [problem, "b"]), ["file: see <force>", "file: b"]),
-        (ConfigError(FORCE, ["b"]), ["<force>: b"]),
-        (SpanErrors([format_error], problem), ["file:3: see <force>", "see <force>"]),
-    ]
-    for error, expected in errors:
-        for each in (error, pickled(error)):
-            assert [line.spelled(shout) for line in each.lines] == expected
 
 
 @pytest.mark.parametrize(
@@ -115,8 +55,8 @@ def test_an_error_can_be_sent_to_another_process(error: TagkitError) -> None:
 
 
 def test_a_message_is_displayed_safely_and_of_bounded_length() -> None:
-    assert message_line(Message("\x1b[1m ", FORCE)) == "\\x1b[1m force=True"
-    (line,) = DataError(Message("x" * 9000, FORCE)).lines
+    assert message_line("\x1b[1m bold") == "\\x1b[1m bold"
+    (line,) = DataError("x" * 9000).lines
     assert len(line) < 4000
 
 

@@ -40,7 +40,7 @@ from tagkit.cli.program.streams import finish, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.training.processes.launcher import is_alone, is_first
-from tagkit.wording import Message, reason, visible
+from tagkit.wording import reason, visible
 
 _M_ARENA_MAX = -8  # of glibc's malloc.h
 
@@ -198,7 +198,7 @@ def _failed(error: OSError) -> int:
         # An error without a file name comes from printing.
         name = "standard output" if error.filename is None else os.fsdecode(error.filename)
         done = "written" if error.filename is None else "used"
-        say(for_people(Message(f"error: {name}: cannot be {done}: ", reason(error))))
+        say(for_people(f"error: {name}: cannot be {done}: {reason(error)}"))
     return 1
 
 

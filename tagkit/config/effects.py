@@ -14,7 +14,7 @@ from tagkit.config.option import Needs, Option, options_of
 from tagkit.config.sections import SAVED_WITHOUT_EFFECT, Config
 from tagkit.config.train_section import DEFAULT_BPTT
 from tagkit.errors import ConfigError
-from tagkit.wording import Message, Setting, clipped, visible
+from tagkit.wording import clipped, visible
 
 # Values that "auto" becomes also where they have no effect, as every saved model's config.toml has.
 _VALUES_OF_AUTO = {**SAVED_WITHOUT_EFFECT, "train.bptt": DEFAULT_BPTT, "train.workers": 1}
@@ -44,7 +44,7 @@ def refuse_without_effect(
         problem = f"{given}: has no effect with {cause}; leave it out"
         # A task that nobody has named is rather what is missing than the option too much.
         if needs.option == "task" and needs.values and "task" not in config.model_fields_set:
-            problem = Message(problem, ", or name its task: ", Setting("task", needs.values[0]))
+            problem = f"{problem}, or name its task: task={needs.values[0]}"
         problems.append(problem)
     if problems:
         raise ConfigError(source, problems)

@@ -23,7 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError
-from tagkit.wording import Message, Setting, clipped, quoted, reason
+from tagkit.wording import clipped, quoted, reason
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -64,8 +64,7 @@ def load_config(
     for text in overrides:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            given = Setting("overrides", quoted(text))
-            problems.append(Message(given, ": expected section.key=value"))
+            problems.append(f"overrides={quoted(text)}: expected section.key=value")
             continue
         values[name.strip()] = toml_value(value.strip())
     values |= {name: value for name, value in (flags or {}).items() if value is not None}
@@ -76,7 +75,7 @@ def load_config(
         # What was typed beside a file is not looked for in it.
         for name in [name for name in found if name in values]:
             said = found.pop(name)
-            problems += [Message(Setting(name), each.removeprefix(name)) for each in said]
+            problems += [f"{name}{each.removeprefix(name)}" for each in said]
         raise ConfigError(source, _first(found), problems)
     return config
 
@@ -215,7 +214,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
             )
         return parse_toml(content)
     except FileNotFoundError:
-        remedy = Message("no such file. Name another with ", Setting("path"))
+        remedy = "no such file. Name another"
         raise ConfigError(str(path), [remedy]) from None
     except OSError as error:
         raise ConfigError(str(path), [f"cannot be read: {reason(error)}"]) from None

@@ -14,7 +14,7 @@ from tagkit.config import (
     unknown_option,
 )
 from tagkit.errors import ConfigError
-from tagkit.wording import Setting, quoted
+from tagkit.wording import quoted
 
 FILE_OPTIONS = ("embeddings.vectors", "train.init_from")  # whose values are files or folders
 
@@ -100,7 +100,7 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
         except ValueError as error:
             problems.append(str(error))
     if problems:
-        raise ConfigError(Setting("spaces"), problems)
+        raise ConfigError("spaces=...", problems)
     return spaces
 
 

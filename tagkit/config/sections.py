@@ -24,7 +24,7 @@ from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import canonical_scheme
 from tagkit.errors import ConfigError
 from tagkit.text.scheme_names import PLAIN, SPAN_SCHEMES
-from tagkit.wording import Setting, joined, quoted
+from tagkit.wording import joined, quoted
 
 # Values that saved configurations of any task may have, language models among them, whether or not
 # they have an effect there: version 0.1.0 had no others, and "auto" becomes these without one.
@@ -321,9 +321,7 @@ def parse_span_scheme(name: str | None) -> str | None:
     scheme = canonical_scheme(name)
     if scheme is not None and scheme not in SPAN_SCHEMES:
         names = ", ".join(SPAN_SCHEMES)
-        raise ConfigError(
-            Setting("scheme"), [f"expected one of {names}, found {quoted(str(name))}"]
-        )
+        raise ConfigError("scheme=...", [f"expected one of {names}, found {quoted(str(name))}"])
     return str(scheme) if scheme else None
 
 

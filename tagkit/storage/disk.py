@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tagkit.errors import CheckpointError, DataError, WriteError
-from tagkit.wording import RESUME, Message, reason
+from tagkit.wording import reason
 
 _NO_FSYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 # What was learnt until then is in a checkpoint.
-RESUME_AFTER = Message("correct this, and resume the run with ", RESUME)
+RESUME_AFTER = "correct this, and resume the run with resume=True"
 
 
 def flush_to_disk(path: Path) -> None:

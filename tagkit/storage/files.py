@@ -43,7 +43,7 @@ from tagkit.storage.places import (
     require_new_folder,
     status,
 )
-from tagkit.wording import LONE_SURROGATE, Message, Setting
+from tagkit.wording import LONE_SURROGATE
 
 if sys.platform != "win32":
     import fcntl
@@ -76,12 +76,8 @@ def encoded(text: str, *, first: bool) -> bytes:
     except UnicodeEncodeError as error:
         odd = ord(text[error.start - (first and text.startswith(BYTE_ORDER_MARK))])
         raise DataError(
-            Message(
-                f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
-                "input's encoding (",
-                Setting("data.encoding"),
-                "), and for file names that are not in UTF-8",
-            )
+            f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
+            "input's encoding (data.encoding), and for file names that are not in UTF-8"
         ) from None
 
 

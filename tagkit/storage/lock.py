@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from tagkit.errors import CheckpointError
 from tagkit.storage.run_names import LOCK
-from tagkit.wording import ANOTHER_FOLDER, Message, quoted, reason
+from tagkit.wording import ANOTHER_FOLDER, quoted, reason
 
 _LIMIT = 4096  # bytes of an owner's record
 _BEGINNING = b'{"process": '  # of a record
@@ -83,20 +83,20 @@ def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> File
         folder.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(path) and not _is_record(path):  # a file of the user is not overwritten
             problem = f"{path}: expected the lock file of a run, found something else; move it away"
-            raise CheckpointError(Message(problem, *another))
+            raise CheckpointError(f"{problem}{''.join(another)}")
         # The last holder may remove the file between our opening and our locking it: `filelock`
         # notices that it has no name any more, and tries again.
         lock.acquire(timeout=_PATIENCE_S)
         return lock
     except Timeout:
         problem = f"{folder}: in use by {_owner(path)}; wait until it ends"
-        raise CheckpointError(Message(problem, *another)) from None
+        raise CheckpointError(f"{problem}{''.join(another)}") from None
     except (FileExistsError, NotADirectoryError):
         there = [place for place in (folder, *folder.parents) if os.path.lexists(place)]
         found = next((place for place in there if not place.is_dir()), folder)
         kind = "a file" if found.is_file() else "something else"
         problem = f"{found}: expected a folder, found {kind}; "
-        raise CheckpointError(Message(problem, ANOTHER_FOLDER)) from None
+        raise CheckpointError(f"{problem}{ANOTHER_FOLDER}") from None
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise CheckpointError(f"{folder}: cannot be written: {reason(error)}") from None

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tagkit.errors import DataError
-from tagkit.wording import FORCE, Message, reason
+from tagkit.wording import reason
 
-EXISTS = Message("it exists; name another, or replace it with ", FORCE)
+EXISTS = "it exists; name another, or replace it with force=True"
 
 
 def require_place(path: Path, *, replace: bool) -> None:
@@ -210,4 +210,4 @@ def refusals(path: Path | None) -> Iterator[None]:
         if path is None and isinstance(error, BrokenPipeError):  # `| head`: not a mistake
             raise
         name = "standard output" if path is None else str(path)
-        raise DataError(Message(f"{name}: cannot be written: ", reason(error))) from None
+        raise DataError(f"{name}: cannot be written: {reason(error)}") from None

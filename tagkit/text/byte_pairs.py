@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import checked_strings
 from tagkit.text.units import Unit, Units
-from tagkit.wording import LONE_SURROGATE, Setting, quoted
+from tagkit.wording import LONE_SURROGATE, quoted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -204,7 +204,7 @@ def _byte_level(**model: Any) -> "Tokenizer":
         from tokenizers import Tokenizer, models, pre_tokenizers
     except ImportError:
         raise ConfigError(
-            Setting("data.unit", "bpe"), ["needs the package tokenizers: install tagkit[bpe]"]
+            "data.unit=bpe", ["needs the package tokenizers: install tagkit[bpe]"]
         ) from None
     tokenizer = Tokenizer(models.BPE(**model))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)

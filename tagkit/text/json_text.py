@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, str):  # also the `Message` of a finding, as the text that it is
+    if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -25,7 +25,6 @@ from tagkit.nn.heads.ridge import RidgeSums, Rows, Solution
 from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run
 from tagkit.training.loop.state import EpochPlan
-from tagkit.wording import RESUME, Message
 
 # Multiples of the mean variance of a state, for `train.ridge_penalty = "auto"`: the smaller the
 # corpus, the larger the best one.
@@ -68,9 +67,10 @@ def solve_readout(run: Run) -> Ending:
         run.listener.on_step(run.step_facts(len(plan.steps)))
         if run.stop_requested():
             # The checkpoint before the first step is the one to resume from.
-            stopped = f"stopped after step {state.step}, before the read-out was solved; "
-            again = f" repeats the pass over the corpus for {run.folder.path}"
-            raise Interrupted(Message(stopped, RESUME, again))
+            raise Interrupted(
+                f"stopped after step {state.step}, before the read-out was solved; resume=True "
+                f"repeats the pass over the corpus for {run.folder.path}"
+            )
     for own in sums:
         state.processes.sum_over_ranks(own.tensors())
     if not all(own.are_finite for own in sums):

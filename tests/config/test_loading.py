@@ -11,6 +11,7 @@ import pytest
 from config_problems import CHOICES, option, problems
 from hypothesis import given
 from hypothesis import strategies as st
+from says import Says, refuses
 
 from tagkit.config import (
     Config,
@@ -64,7 +65,7 @@ def test_set_without_a_value_or_with_a_section_is_refused() -> None:
     assert problems("encoder.hidden", "=3", "train.sed=1") == (
         "overrides='encoder.hidden': expected section.key=value",
         "overrides='=3': expected section.key=value",
-        "unknown option train.sed; did you mean train.seed?",
+        Says("train.sed", "train.seed"),
     )
     assert problems("encoder=3") == (
         "encoder is a table; name one of its options, such as encoder.cell",
@@ -74,8 +75,8 @@ def test_set_without_a_value_or_with_a_section_is_refused() -> None:
 def test_a_value_where_a_section_belongs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
     path.write_text("encoder = 3\n", encoding="utf-8")
-    assert problems("encoder.hidden=3", path=path) == ("encoder = 3: expected a table",)
-    assert problems(path=path) == ("encoder = 3: expected a table",)
+    assert problems("encoder.hidden=3", path=path) == (Says("3", "encoder"),)
+    assert problems(path=path) == (Says("3", "encoder"),)
 
 
 def test_what_is_given_beside_a_file_is_not_said_to_stand_in_it(tmp_path: Path) -> None:
@@ -93,14 +94,14 @@ def test_what_is_given_beside_a_file_is_not_said_to_stand_in_it(tmp_path: Path) 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
-    assert problems(path=path) == ("no such file. Name another with path",)
+    assert problems(path=path) == (Says("another"),)
     path.write_text("[train\n", encoding="utf-8")
     [problem] = problems(path=path)
     assert problem.startswith("is not TOML: ")
     assert "line 1" in problem
     path.write_bytes(b'[output]\ndir = "M\xfcnchen"\n')
     assert problems(path=path) == ("is not TOML: not UTF-8 at byte 18",)
-    assert problems(path=tmp_path) == ("cannot be read: Is a directory",)
+    assert problems(path=tmp_path) == (Says("directory"),)
 
 
 LARGE = "9" * 5000
@@ -109,9 +110,9 @@ LARGE = "9" * 5000
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[train]\nseed = 1\nseed = 2\nlr = 1\n", "a key is given twice (at line 3, column 9)"),
-        ("[train]\n[data]\n[train]\n", "the section [train] is given twice (at line 3, column 7)"),
-        ("[train\nseed = 1\n", "expected ']' at the end of a section's name (at line 1, column 7)"),
+        ("[train]\nseed = 1\nseed = 2\nlr = 1\n", Says("3", "9", "column")),
+        ("[train]\n[data]\n[train]\n", Says("3", "7", "section")),
+        ("[train\nseed = 1\n", Says("']'", "1", "7", "section")),
     ],
 )
 def test_what_is_no_toml_is_said_in_plain_words(tmp_path: Path, text: str, said: str) -> None:
@@ -119,7 +120,7 @@ def test_what_is_no_toml_is_said_in_plain_words(tmp_path: Path, text: str, said:
     path.write_text(text, "utf-8")
     with pytest.raises(ConfigError) as caught:
         load_config(path)
-    assert str(caught.value).endswith(f"is not TOML: {said}")
+    assert said == str(caught.value)
 
 
 def test_a_value_behind_set_is_one_value() -> None:
@@ -149,8 +150,8 @@ def test_a_file_beyond_all_bounds_is_refused_in_a_short_sentence(
 
 
 def test_names_that_no_system_takes_are_refused(tmp_path: Path) -> None:
-    assert problems(path=Path("a\0b")) == ("a file's name cannot hold NUL",)
-    assert problems(path=tmp_path / ("a" * 300)) == ("cannot be read: File name too long",)
+    assert problems(path=Path("a\0b")) == (Says("NUL"),)
+    assert problems(path=tmp_path / ("a" * 300)) == (Says(),)
 
 
 def test_dots_in_quoted_names_and_values_are_not_counted(tmp_path: Path) -> None:
@@ -224,7 +225,7 @@ def test_a_configuration_is_given_as_itself_a_file_or_a_dictionary(tmp_path: Pat
     for each in (expected, path, str(path), tables):
         assert as_config(each) == expected
     changed = expected.train.model_copy(update={"lr": -1.0})  # which pydantic does not check
-    with pytest.raises(ConfigError, match=r"^configuration: train\.lr = -1\.0: expected"):
+    with refuses(ConfigError, "configuration", "train.lr", "-1.0"):
         as_config(expected.model_copy(update={"train": changed}))
     assert tables == {"train": {"seed": 7}, "train.lr": 0.5}  # as it was
 
@@ -261,7 +262,7 @@ def test_what_is_no_configuration_is_refused(value: Any, said: list[str]) -> Non
     with pytest.raises(ConfigError) as refused:
         as_config(value)
     assert sorted(map(str, refused.value.lines)) == sorted(said)
-    with pytest.raises(ConfigError, match=r"^overrides='t': expected section.key=va"):
+    with refuses(ConfigError, "'t'", "section.key=va"):
         load_config(None, "train.lr=1")  # each letter is one of them
 
 

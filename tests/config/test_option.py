@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 from pydantic import Field, ValidationError
+from says import refuses
 
 import tagkit.config
 from tagkit.config import (
@@ -49,7 +50,7 @@ def test_a_field_with_its_metadata_is_all_that_a_new_option_takes() -> None:
     assert [name for name, option in options.items() if option.resume] == ["beam.width"]
     assert tunable_options(Toy) == {"beam.width", "beam.prune", "files.noise"}
     assert options["files.log"].default_shown == "none"
-    with pytest.raises(ValueError, match="greater than or equal to 1"):
+    with refuses(ValueError, "1", "greater"):
         Beam(width=0)
 
 
@@ -57,7 +58,7 @@ def test_a_field_without_metadata_is_refused_by_name() -> None:
     class Bare(Section):
         width: int = 4
 
-    with pytest.raises(TypeError, match=r"^Bare\.width has no Option$"):
+    with refuses(TypeError, "are.width", "Option"):
         options_of(Bare)
 
 
@@ -122,7 +123,7 @@ def test_every_option_is_searched_or_refused_as_its_metadata_says() -> None:
         if name in tunable_options(Config):
             assert list(parse_spaces([f"{name}=1,2"])) == [name]
         else:
-            with pytest.raises(ConfigError, match=rf"{name} cannot be searched: "):
+            with refuses(ConfigError, name, "searched"):
                 parse_spaces([f"{name}=1,2"])
 
 

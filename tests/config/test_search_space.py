@@ -1,6 +1,7 @@
 """Spaces that a search may try."""
 
 import pytest
+from says import Says, refuses
 
 from tagkit.config.search_space import Choices, Range, parse_spaces
 from tagkit.errors import ConfigError
@@ -9,15 +10,15 @@ from tagkit.errors import ConfigError
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (f"embeddings.word_dim=-{'9' * 400}..1", "expected numbers of at most 64 bits"),
-        (f"embeddings.word_dim=1..{'9' * 400}", "expected numbers of at most 64 bits"),
-        (f"embeddings.word_dim=8,0x{'f' * 5000}", "expected numbers of at most 64 bits"),
-        (f"embeddings.word_dim=1..{'9' * 4500}", "expected two numbers on the sides of .."),
-        ("train.lr=nan..1", "expected finite numbers"),
-        ("train.lr=0.1..inf", "expected finite numbers"),
-        ("train.lr=0.1,-inf", "expected finite numbers"),
-        (f"train.lr={'[' * 10_000}..1", "expected two numbers on the sides of .."),
-        (f"train.lr={'[' * 200}{']' * 200}", "expected a number, a text, true or false"),
+        (f"embeddings.word_dim=-{'9' * 400}..1", Says("64", "numbers")),
+        (f"embeddings.word_dim=1..{'9' * 400}", Says("64", "numbers")),
+        (f"embeddings.word_dim=8,0x{'f' * 5000}", Says("64", "numbers")),
+        (f"embeddings.word_dim=1..{'9' * 4500}", Says("numbers")),
+        ("train.lr=nan..1", Says("numbers")),
+        ("train.lr=0.1..inf", Says("numbers")),
+        ("train.lr=0.1,-inf", Says("numbers")),
+        (f"train.lr={'[' * 10_000}..1", Says("numbers")),
+        (f"train.lr={'[' * 200}{']' * 200}", Says("number")),
     ],
     ids=range(9),
 )
@@ -26,8 +27,8 @@ def test_a_value_that_no_option_can_have_is_refused_in_a_short_sentence(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_spaces([text])
-    assert str(caught.value).startswith("spaces: '")
-    assert str(caught.value).endswith(f"': {problem}")
+    assert str(caught.value).startswith("spaces=...: '")
+    assert problem == str(caught.value)
     assert len(str(caught.value)) < 200
 
 
@@ -81,11 +82,11 @@ def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None
     ],
 )
 def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=f"spaces: .*{problem}"):
+    with refuses(ConfigError, "spaces", problem):
         parse_spaces([text])
 
 
 def test_an_option_that_is_named_twice_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_spaces(["train.lr=0.01..0.02", "encoder.cell=lstm,gru", "train.lr=0.03..0.04"])
-    assert str(caught.value) == ("spaces: train.lr is named twice; give all of its values at once")
+    assert str(caught.value) == Says("spaces=...", "train.lr", "twice")

@@ -3,6 +3,7 @@
 import os
 
 from config_problems import problems
+from says import Says
 
 from tagkit.config import (
     default_threads,
@@ -12,15 +13,14 @@ from tagkit.config import (
 
 def test_directions_are_merged_only_where_there_are_two() -> None:
     assert problems("encoder.merge=sum", "encoder.bidirectional=false") == (
-        "encoder.merge = 'sum' joins two directions: it needs encoder.bidirectional = true",
+        Says("encoder.merge", "'sum'", "encoder.bidirectional"),
     )
     assert not load_config(None, ["encoder.bidirectional=false"]).encoder.bidirectional
 
 
 def test_a_classifier_has_its_feed_forward_layers_after_the_pooling() -> None:
     assert problems("task=classify", "encoder.output_layers=[50]") == (
-        'encoder.output_layers has no effect with task = "classify"; '
-        "classes of texts have head.hidden",
+        Says("encoder.output_layers", '"classify"', "head.hidden"),
     )
     config = load_config(None, ["task=both", "encoder.output_layers=[50]", "head.hidden=[30]"])
     assert (config.encoder.output_layers, config.head.hidden) == ((50,), (30,))
@@ -28,8 +28,7 @@ def test_a_classifier_has_its_feed_forward_layers_after_the_pooling() -> None:
 
 def test_the_rates_of_leaky_units_are_drawn_where_they_are_learnt() -> None:
     assert problems("encoder.cell=leaky", "encoder.chrono=50") == (
-        "encoder.chrono = 50 draws the rates that the cell leaky learns: it needs encoder.leak = "
-        "'learned'",
+        Says("encoder.chrono", "50", "encoder.leak", "'learned'"),
     )
     load_config(None, ["encoder.cell=leaky", "encoder.chrono=50", "encoder.leak=learned"])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from says import Says, refuses
 
 import tagkit
 from tagkit.config import DataConfig
@@ -139,9 +140,9 @@ def test_records_are_read_as_they_are_taken_and_a_missing_file_is_named_at_once(
         file.write("Ada\tB-PER\tthree\n")
     records = tagkit.read(path)
     assert [record.words for record in islice(records, 2)] == [("Ada", "left")] * 2
-    with pytest.raises(FormatError, match=r"long\.conll:90001: expected 2 columns"):
+    with refuses(FormatError, "long.conll:90001", "2", "columns"):
         list(records)
-    with pytest.raises(DataError, match=r"^nothing\.conll: no such file$"):
+    with refuses(DataError, "nothing.conll"):
         tagkit.read("nothing.conll")
 
 
@@ -169,20 +170,20 @@ def test_labels_that_are_not_wanted_need_not_be_there(tmp_path: Path) -> None:
     ("call", "error", "said"),
     [
         (lambda: tagkit.read(""), DataError,
-         "path: expected a file or folder, found an empty name"),
+         Says("path", "folder")),
         (lambda: tagkit.read("a", fromat="x"), ConfigError,
-         "unknown option data.fromat; did you mean data.format?"),
+         Says("data.fromat", "data.format")),
         (lambda: tagkit.write(TAGGED, "a.xyz"), DataError,
-         "a.xyz: its name does not tell the format. Name one with to: columns"),
+         Says("a.xyz", "columns")),
         (lambda: tagkit.write(TAGGED, "a.conll", to=3), DataError,
-         "to=3: expected one of columns, conllu, "),
+         Says("to=3", "columns")),
         (lambda: tagkit.write([], "a.conll"), DataError,
-         "records: expected at least one, found none"),
+         Says("records")),
         (lambda: tagkit.write([3], "a.conll"), DataError,
-         "records: expected a Sentence, a Document, or a model's answer, found 3"),
+         Says("records", "3", "Sentence")),
         (lambda: tagkit.write(TAGGED, "a.tsv"), FormatError,
-         "records:1: tsv needs a class for each text, and the record has none here"),
-        (lambda: tagkit.convert("a.conll", "a.conll"), DataError, "a.conll: no such file"),
+         Says("records:1")),
+        (lambda: tagkit.convert("a.conll", "a.conll"), DataError, Says("a.conll")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_or_written_is_refused(
@@ -192,17 +193,17 @@ def test_what_cannot_be_read_or_written_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error) as refused:
         call()
-    assert str(refused.value).startswith(said)
+    assert said == str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_replaced_only_where_that_is_said_and_only_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     tagkit.write(TAGGED, path)
-    with pytest.raises(DataError, match="it exists; name another, or replace it with force=True"):
+    with refuses(DataError, "force=True", "another"):
         tagkit.write(TAGGED[:1], path)
     broken = [*TAGGED, Sentence(("a\tb",), ("O",))]
-    with pytest.raises(FormatError, match="columns cannot hold a cell such as"):
+    with refuses(FormatError, "columns"):
         tagkit.write(broken, path, force=True)
     assert list(tagkit.read(path)) == TAGGED
     assert [each.name for each in tmp_path.iterdir()] == ["a.conll"]
@@ -244,7 +245,7 @@ def test_convert_writes_what_the_command_writes(tmp_path: Path) -> None:
     assert tagkit.convert(output, again, format="jsonl", scheme="bilou") == 20
     tagkit.convert(again, tmp_path / "back.conll", scheme="iob2")
     assert (tmp_path / "back.conll").read_bytes() == source.read_bytes()
-    with pytest.raises(DataError, match="is an input, and would be lost"):
+    with refuses(DataError, "input"):
         tagkit.convert(source, source, force=True)
 
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
+from says import refuses
 
 from tagkit.config import default_threads, load_config
 from tagkit.config.loading import with_options
@@ -123,7 +124,7 @@ def test_a_setting_is_a_name_with_options(script: Any) -> None:
         "b8",
         ("train.batch_size=8", "head.hidden=[50, 20]", "train.lr=0.1"),
     )
-    with pytest.raises(argparse.ArgumentTypeError, match=r"expected NAME:.*found 'train.lr=1'"):
+    with refuses(argparse.ArgumentTypeError, "NAME", "'train.lr=1'"):
         parse("train.lr=1")
 
 
@@ -147,7 +148,7 @@ def test_runs_that_are_in_the_file_are_not_repeated(script: Any, tmp_path: Path)
     assert module.still_to_do([first, second], path, scored="") == [second]
     assert module.still_to_do([first], path, scored="test") == [first]  # its test is missing
     other = module.Trial("gdt", "50", "none", 1, "default", ("train.lr=1",))
-    with pytest.raises(SystemExit, match="the setting default is there with no options"):
+    with refuses(SystemExit, "setting"):
         module.still_to_do([other], path, scored="")
 
 
@@ -233,7 +234,7 @@ def test_a_ratio_over_its_bound_is_measured_again_and_then_fails(
     guards = tuple(module.Guard(name, f"a {name}", 1.0, pair) for name in ("first", "second"))
     monkeypatch.setattr(module, "GUARDS", guards)
     monkeypatch.setattr(sys, "argv", ["guard.py"])
-    with pytest.raises(SystemExit, match=r"^slower than recorded: second$"):
+    with refuses(SystemExit, "recorded"):
         module.main()
     assert capsys.readouterr().out.splitlines()[2:] == [
         "| a first | 1.10 | 1.00 | 1.20 |  |",
@@ -356,7 +357,7 @@ def test_learning_ends_when_the_mean_of_twenty_batches_solves_the_problem(script
     skip = ["encoder.cell=skip", "encoder.skip={T}"]
     found = module.learn(module.PROBLEMS["adding"], 7, skip, short, lr=0.01, seed=1)
     assert found["weights"] == 16 * 2 + 16 + 2 * 16 * 16
-    with pytest.raises(ValueError, match=r"^train\.lr=1: has no effect on a synthetic problem$"):
+    with refuses(ValueError, "train.lr=1", "synthetic"):
         module.Reader(problem, ["train.lr=1"], 8)
     none = replace(budget, seconds=0)
     assert module.learn(module.PROBLEMS["adding"], 3, [], none, lr=0.01, seed=1)["ended"] == "time"
@@ -489,7 +490,7 @@ def test_lengths_rise_until_a_setting_has_failed_twice_and_runs_are_not_repeated
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()[10:]]
     assert [row["length"] for row in rows if row["setting"] == "elman"] == [10, 20, 50]
     other = ("synthetic", "--setting", "lstm:encoder.cell=gru", *arguments[3:])
-    with pytest.raises(SystemExit, match=r"setting lstm is there with encoder\.cell=lstm; rename"):
+    with refuses(SystemExit, "encoder.cell=lstm", "setting"):
         _command(script, monkeypatch, *other)()
 
 
@@ -590,7 +591,7 @@ def test_bits_are_of_all_symbols_after_the_first_and_long_n_grams_are_refused(sc
     assert len(probabilities) == 3
     assert model.bits(np.array([0, 1, 2, 0])) == pytest.approx(-np.log2(probabilities).sum())
     assert probabilities[1:].min() > 0.85  # the first one's context has been seen once
-    with pytest.raises(ValueError, match="101 symbols: n-grams of order 10 do not fit into 63 bit"):
+    with refuses(ValueError, "101", "10", "63", "symbols"):
         module.KneserNey(np.array([0, 1]), order=10, symbols=101)
 
 

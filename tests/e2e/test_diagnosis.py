@@ -8,6 +8,7 @@ import pytest
 import tiny
 from program import Program, small
 from runs import StopAt
+from says import Says, refuses
 
 from tagkit.errors import Interrupted
 from tagkit.training.events.callbacks import Listener
@@ -81,18 +82,7 @@ def test_findings_on_corpora_stand_below_them(tagkit: Program, folder: Path) -> 
     assert ended.code == 0
     _, shown = ended.err.split("on cpu (1 thread)\n")
     shown, _ = shown.split("\nepoch      loss  dev loss  dev F1")
-    assert shown == (
-        "\n"
-        "warning: dev has 1 label that train lacks, so that the model cannot predict it: "
-        "GENE (20). Move some examples of it to train, or correct the spelling "
-        "where train has it under another name.\n"
-        "warning: train has 1 label with fewer than 10 examples: RARE (1). Label more "
-        "examples, or merge rare labels into others: so few are hardly learnt, "
-        "and their scores are mostly chance.\n"
-        "warning: 3 of 13 sentences of dev with at least 5 words (23 %) occur in train too, so "
-        "that its scores are too good. Remove them from train or from dev; tagkit check lists "
-        "them.\n"
-    )
+    assert shown == (Says("1", "GENE", "20", "10", "RARE", "3", "13", "5", "23"))
 
 
 def test_a_remedy_names_the_flags_of_the_command(tagkit: Program, folder: Path) -> None:
@@ -147,6 +137,6 @@ def test_a_run_that_is_resumed_says_what_a_whole_run_says(tmp_path: Path) -> Non
     tiny.write(tmp_path / "dev.conll", tiny.lines(90, 2))
     whole = train(config, force=True).findings
     stop = StopAt(15)
-    with pytest.raises(Interrupted, match="stopped after step 15"):
+    with refuses(Interrupted, "15", "stopped"):
         train(config, stop, stop=stop.stop, force=True)
     assert train(config, resume=True).findings == whole

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from formats_help import write
+from says import Says
 from tag_files import data
 
 from tagkit.config import DataConfig
@@ -218,8 +219,7 @@ def test_folders_of_classes_are_compared_text_by_text(tmp_path: Path) -> None:
     assert compare_files(gold, found, data(), None, False).headline == 1 / 3
     less = written(tmp_path, "less", "folder", corpus[:2])
     assert refused(gold, less) == (
-        "less-folder/3/00001.txt:1: expected 'Nobody else came .' as on gold-folder/4/00003.txt:1, "
-        "found the end of the file"
+        Says("less-folder/3/00001.txt:1", "'Nobody else came .'", "4", "00003", "1")
     )
 
 
@@ -243,15 +243,11 @@ def test_texts_that_differ_are_refused_with_both_files_and_lines(tmp_path: Path)
     message = "pred.jsonl:2: expected 'is far' as on gold.conll:5, found 'was far'"
     assert refused(gold, found) == message
     assert refused(found, gold) == (
-        "gold.conll:5: expected 'was far' as on pred.jsonl:2, found 'is far'"
+        Says("gold.conll:5", "'was far'", "pred.jsonl", "2", "'is far'")
     )
     short = put(tmp_path, "short.jsonl", one)
-    assert refused(gold, short) == (
-        "short.jsonl:1: expected 'Oslo is far' as on gold.conll:4, found the end of the file"
-    )
-    assert refused(short, gold) == (
-        "gold.conll:4: expected the end of the file, found 'Oslo is far'"
-    )
+    assert refused(gold, short) == (Says("short.jsonl:1", "'Oslo is far'", "gold.conll", "4"))
+    assert refused(short, gold) == (Says("gold.conll:4", "'Oslo is far'"))
 
 
 def test_labels_of_other_kinds_are_refused(tmp_path: Path) -> None:
@@ -259,17 +255,11 @@ def test_labels_of_other_kinds_are_refused(tmp_path: Path) -> None:
     plain = put(tmp_path, "pos.conll", "Ada N", "left V")
     found = put(tmp_path, "spans.jsonl", spans("Ada left", (0, 3, "PER")))
     classes = put(tmp_path, "classes.csv", "text,label", "Ada left,x")
-    assert refused(tags, classes) == ("classes.csv: expected tags as in tags.conll, found classes")
-    assert refused(classes, found) == (
-        "spans.jsonl: expected classes as in classes.csv, found spans"
-    )
-    assert refused(plain, found) == (
-        "spans.jsonl: expected a tag for each token, found spans of characters"
-    )
-    assert refused(found, plain) == ("pos.conll: expected tags in the scheme iob2, found labels")
-    assert refused(found, found, "data.scheme=labels") == (
-        "spans.jsonl: expected a tag for each token, found spans of characters"
-    )
+    assert refused(tags, classes) == (Says("classes.csv", "tags.conll"))
+    assert refused(classes, found) == (Says("spans.jsonl", "classes.csv"))
+    assert refused(plain, found) == (Says("spans.jsonl", "characters"))
+    assert refused(found, plain) == (Says("pos.conll", "scheme"))
+    assert refused(found, found, "data.scheme=labels") == (Says("spans.jsonl", "characters"))
 
 
 def test_spans_that_overlap_or_hold_no_character_are_refused_with_their_lines(
@@ -279,9 +269,7 @@ def test_spans_that_overlap_or_hold_no_character_are_refused_with_their_lines(
     nested = put(tmp_path, "pred.jsonl", spans("Ada left", (0, 8, "X"), (4, 8, "Y")))
     assert refused(gold, nested).startswith("pred.jsonl:1: 'left' (Y 4 8) is inside 'Ada left'")
     blank = put(tmp_path, "blank.jsonl", spans("Ada left", (3, 4, "X")))
-    assert refused(gold, blank) == (
-        "blank.jsonl:1: expected a span of characters, found white space: X 3 4"
-    )
+    assert refused(gold, blank) == (Says("blank.jsonl:1", "3", "4", "characters"))
 
 
 def test_a_format_that_is_named_is_that_of_gold(tmp_path: Path) -> None:
@@ -297,10 +285,7 @@ def test_gold_alone_has_to_be_columns(tmp_path: Path) -> None:
     found = put(tmp_path, "spans.jsonl", spans("Ada left", (0, 3, "PER")))
     with pytest.raises(DataError) as caught:
         compare_files(found, None, data(), None, False)
-    assert str(caught.value) == (
-        f"{found}: holds JSON Lines of texts and spans of characters; name a file with the "
-        "predictions with pred"
-    )
+    assert str(caught.value) == (Says(found, "JSON"))
 
 
 def test_treebanks_agree_with_their_words_in_columns(corpora: Path, tmp_path: Path) -> None:

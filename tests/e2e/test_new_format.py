@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from kinds import TAGS, WORDS
+from says import Says, refuses
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert.convert import convert_corpus
@@ -62,9 +63,7 @@ def test_train_and_eval_read_it(corpus: str) -> None:
     assert [sentence.tags for sentence in split.sentences] == [("B-ORG", "O"), ("B-LOC",)]
     assert split.scheme == "iob2"
     assert split.layout is None
-    assert split.notes == (
-        f"{corpus}: read as toy: every line is between angles (data.format chooses another format)",
-    )
+    assert split.notes == (Says(corpus, "data.format"),)
 
 
 def test_convert_reads_and_writes_it(corpus: str) -> None:
@@ -89,7 +88,7 @@ def test_check_reads_it_and_names_its_broken_lines(corpus: str) -> None:
     assert (report.files[0].format, report.files[0].sentences) == ("toy", 2)
     (error,) = (finding for finding in report.findings if finding.severity == "error")
     assert (error.message, error.lines) == ("expected WORD=TAG", (3,))
-    with pytest.raises(FormatError, match=r"corpus:3: expected WORD=TAG"):
+    with refuses(FormatError, "corpus:3", "WORD", "TAG"):
         read_split(corpus, DataConfig(), TAGS, None)
 
 

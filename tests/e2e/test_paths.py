@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import tiny
+from says import Says, refuses
 
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, DeviceError
@@ -217,7 +218,7 @@ def test_a_locked_folder_is_named_rather_than_a_file_that_may_be_in_it(
     light: dict[str, Any],
 ) -> None:
     _, errors, _ = light["convert: a locked folder"]
-    assert errors == "error: locked: cannot be read as a folder: Permission denied\n"
+    assert errors == Says("Permission")
 
 
 @pytest.mark.slow
@@ -229,7 +230,7 @@ def test_so_it_is_in_commands_with_a_model(heavy: dict[str, Any], command: str, 
 
 
 def test_a_path_with_nul_is_refused_in_a_sentence() -> None:
-    with pytest.raises(DataError, match=r"cannot be opened: a file's name cannot hold NUL$"):
+    with refuses(DataError, "NUL", "opened"):
         next(Source("a\0b.conll", "utf-8").pieces())
 
 
@@ -237,5 +238,5 @@ def test_a_path_with_nul_is_refused_in_a_sentence() -> None:
 def test_an_unknown_device_is_answered_with_those_that_there_are(name: str) -> None:
     from tagkit.models.base.device import choose_device
 
-    with pytest.raises(DeviceError, match=r"expected 'auto', 'cpu', 'cuda' or 'cuda:N'$"):
+    with refuses(DeviceError, "'auto'", "'cpu'", "'cuda'", "'cuda:N'"):
         choose_device(name)

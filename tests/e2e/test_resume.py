@@ -22,6 +22,7 @@ import tiny
 from command_server import IMPORTED_BEFORE
 from marks import mostly_slow
 from runs import EPOCHS, STEPS, StopAt, digests, resumed, settings, to_the_end, whole_and_stopped
+from says import Says, refuses
 
 from tagkit.config import with_options
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TagkitError
@@ -147,7 +148,7 @@ def test_a_finished_run_is_finished_again_at_once(tmp_path: Path, undisturbed: l
 
 def test_a_run_that_is_stopped_before_its_first_score_leaves_a_model(tmp_path: Path) -> None:
     listener = StopAt(2)
-    with pytest.raises(Interrupted, match=r"after step 2, in epoch 1; .* is in .*model"):
+    with refuses(Interrupted, "2", "1", "after"):
         train(settings(tmp_path), listener, stop=listener.stop)
     assert load(tmp_path / "model").predict("Ada visits Rome .").spans is not None
 
@@ -236,7 +237,7 @@ def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
         record = json.loads((place / "state.json").read_text())
         record |= {"format_version": 99, "tagkit": "9.1"}
         (place / "state.json").write_text(json.dumps(record))
-    with pytest.raises(CheckpointError, match=r"made by tagkit 9\.1; .* Upgrade tagkit"):
+    with refuses(CheckpointError, "9.1", "Upgrade"):
         train(settings(tmp_path), resume=True)
 
 
@@ -245,7 +246,7 @@ def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
         cut(place / "tensors.safetensors")
-    with pytest.raises(CheckpointError, match="no checkpoint can be used; force=True starts a new"):
+    with refuses(CheckpointError, "force=True", "checkpoint"):
         train(settings(tmp_path), resume=True)
 
 
@@ -254,7 +255,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
     train(settings(tmp_path))
     before = digests(tmp_path)
     shutil.rmtree(tmp_path / "model" / "checkpoints")
-    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to resume from"):
+    with refuses(CheckpointError, "checkpoint"):
         train(settings(tmp_path), resume=True)
     assert digests(tmp_path) == before
 
@@ -263,9 +264,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
 def test_a_run_does_not_replace_another_unless_forced(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
-    with pytest.raises(
-        CheckpointError, match=r"finished model; name another folder \(output\.dir\), or"
-    ):
+    with refuses(CheckpointError, "output.dir", "finished"):
         train(settings(tmp_path, "train.seed=2"))
     assert digests(tmp_path) == before
     train(settings(tmp_path, "train.seed=2"), force=True)
@@ -273,7 +272,7 @@ def test_a_run_does_not_replace_another_unless_forced(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, force=True, stop=listener.stop)
-    with pytest.raises(CheckpointError, match="holds a run that was stopped; resume=True cont"):
+    with refuses(CheckpointError, "resume=True", "stopped"):
         train(settings(tmp_path))
 
 
@@ -283,7 +282,7 @@ def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> N
     (tmp_path / "model" / "notes.txt").write_text("mine")
     first_log = (tmp_path / "model" / "train.log").read_text()
     before = digests(tmp_path)
-    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\. Name anoth"):
+    with refuses(CheckpointError, "notes.txt", "written"):
         train(settings(tmp_path, "train.max_epochs=1"), force=True)
     assert digests(tmp_path) == before
     assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
@@ -306,7 +305,7 @@ def test_a_run_is_resumed_only_with_its_own_options(
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Resume it with"):
+    with refuses(CheckpointError, problem, "Resume"):
         train(settings(tmp_path, override), resume=True)
 
 
@@ -314,7 +313,7 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. R"):
+    with refuses(CheckpointError, "16", "8", "train.lr", "0.02", "0.5"):
         train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
 
 
@@ -328,12 +327,12 @@ def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
     with pytest.raises(Interrupted):
         train(config, listener, stop=listener.stop)
     vectors.write_text("oslo 1 0\nrome 1 1\n")
-    with pytest.raises(CheckpointError, match="had another vectors"):
+    with refuses(CheckpointError, "another"):
         train(config, resume=True)
     vectors.write_text("oslo 1 0\nrome 0 1\n")
     whole = "tagkit.training.trainer.identity"
     monkeypatch.setattr(whole, lambda *a: {**identity(*a), "kind of device": "cuda"})
-    with pytest.raises(CheckpointError, match='kind of device = "cpu", not "cuda"'):
+    with refuses(CheckpointError, '"cpu"', '"cuda"'):
         train(config, resume=True)
 
 
@@ -341,7 +340,7 @@ def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
 def test_a_model_in_the_output_folder_cannot_be_the_one_to_begin_with(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for name, where in (("model", "is the output too"), ("model/best", r"lies in .*model, which")):
-        with pytest.raises(ConfigError, match=rf"{name} {where}"):
+        with refuses(ConfigError, name, where):
             train(settings(tmp_path, f"train.init_from={tmp_path / name}"), force=True)
     assert digests(tmp_path)
 
@@ -373,7 +372,7 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(
         rename(*names)
 
     monkeypatch.setattr(os, "rename", second_fails)
-    with pytest.raises(OSError, match="full"), whole_folder(folder) as place:
+    with refuses(OSError), whole_folder(folder) as place:
         (place / "a").write_text("new")
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
     assert (folder / "a").read_text() == "old"
@@ -386,7 +385,7 @@ def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:
     run = settings(tmp_path)
     with (tmp_path / "train.conll").open("a") as file:
         file.write("Ada B-PER\n\n".replace(" ", "\t"))
-    with pytest.raises(CheckpointError, match="had another train corpus"):
+    with refuses(CheckpointError, "another"):
         train(run, resume=True)
 
 
@@ -409,7 +408,7 @@ def test_a_run_does_not_go_on_with_another_corpus_from_a_pipe(
 
     with pytest.raises(Interrupted):
         run(content, resume=False, listener=StopAt(3))
-    with pytest.raises(CheckpointError, match="had another train corpus"):
+    with refuses(CheckpointError, "another"):
         run(others, resume=True)
     run(content, resume=True)
 
@@ -509,7 +508,7 @@ def test_a_disk_that_is_full_at_any_write_loses_nothing(
             problem = str(error)
         if not problem:
             break
-        assert "cannot be written: No space left on device" in problem
+        assert Says("written").within(problem)
         disk.left = -1
         train(run, resume=True)
         assert digests(folder) == expected, f"after write {number} failed"
@@ -567,5 +566,5 @@ def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
 
 def test_what_cannot_be_written_from_the_start_is_said_before_training(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("a file")
-    with pytest.raises(TagkitError, match="expected a folder, found a file"):
+    with refuses(TagkitError, "folder"):
         train(settings(tmp_path))

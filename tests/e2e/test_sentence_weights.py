@@ -10,6 +10,7 @@ import tiny
 import torch
 from marks import mostly_slow
 from runs import EPOCHS, StopAt, digests
+from says import Says, refuses
 from small_runs import TASKS, of_task
 from steps import computed
 from torch import Tensor
@@ -139,9 +140,7 @@ def test_weights_have_no_effect_on_phrases_and_say_so(tmp_path: Path) -> None:
     options = ["task=classify", "data.weights=w.jsonl", "data.tree_phrases=true"]
     with pytest.raises(ConfigError) as found:
         train(load_config(overrides=[*options, f"output.dir={tmp_path / 'm'}"]))
-    assert 'data.weights = "w.jsonl": has no effect with data.tree_phrases = true' in str(
-        found.value
-    )
+    assert Says("data.weights", '"w.jsonl"', "data.tree_phrases").within(str(found.value))
 
 
 @pytest.mark.slow
@@ -166,10 +165,10 @@ def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(tmp_pa
     with pytest.raises(Interrupted):
         train(config, listener, stop=listener.stop, force=True)
     others = with_weights(config, [0.7, 1.0], "others.jsonl")
-    with pytest.raises(CheckpointError, match="another file of weights"):
+    with refuses(CheckpointError, "another"):
         train(others, resume=True)
     without = config.model_copy(update={"data": config.data.model_copy(update={"weights": ""})})
-    with pytest.raises(CheckpointError, match="another file of weights"):
+    with refuses(CheckpointError, "another"):
         train(without, resume=True)
     # The same content under another name is the same file.
     moved = with_weights(config, [0.7, 1.0, 0.49], "moved.jsonl")

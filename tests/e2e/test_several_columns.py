@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from says import Says
 from typer.testing import CliRunner, Result
 
 from tagkit.cli.main import app
@@ -112,19 +113,14 @@ def test_eval_scores_each_column_and_a_column_is_compared_by_itself(folder: Path
     assert alone["interval"]["score"] == alone["accuracy"]
     refused = run("eval", folder / "model", file, "--tag-column", "XPOS", ok=False)
     assert str(refused.exception) == (
-        "data.tag_column: expected one of the columns that the model predicts (UPOS, FEATS, LEMMA, "
-        "MISC.NER), or a list of as many; found XPOS"
+        Says("data.tag_column", "UPOS", "FEATS", "LEMMA", "MISC", "NER", "XPOS")
     )
     # Each head would be scored on the labels of another one.
     others = ",".join(reversed(COLUMNS.split(",")))
     refused = run("eval", folder / "model", file, "--tag-column", others, ok=False)
-    assert str(refused.exception).endswith(
-        "UPOS, FEATS, LEMMA and MISC.NER in this order; found MISC.NER, LEMMA, FEATS, UPOS"
-    )
+    assert Says("UPOS", "FEATS", "LEMMA", "MISC", "NER") == str(refused.exception)
     refused = run("eval", "--gold", file, "--pred", file, "--tag-column", COLUMNS, ok=False)
-    assert str(refused.exception) == (
-        "data.tag_column: expected one column, as files are compared by one column at a time"
-    )
+    assert str(refused.exception) == (Says("data.tag_column", "compared"))
 
 
 def test_raw_text_gets_every_column(folder: Path) -> None:
@@ -179,9 +175,7 @@ def test_convert_wants_one_column(folder: Path) -> None:
     refused = run(
         "convert", folder / "dev.conllu", folder / "dev.jsonl", "--tag-column", COLUMNS, ok=False
     )
-    assert str(refused.exception) == (
-        "data.tag_column: expected one column, as formats have one tag a token"
-    )
+    assert str(refused.exception) == (Says("data.tag_column", "formats"))
 
 
 def test_check_looks_at_the_labels_of_every_column_of_tags(tmp_path: Path) -> None:
@@ -254,7 +248,7 @@ def test_each_column_of_predictions_in_json_is_compared_by_its_name(folder: Path
     )
     refused = run("eval", *both, "--tag-column", "UPOS", "--pred-column", "XPOS", ok=False)
     assert str(refused.exception) == (
-        f"{predicted}:1: tokens: expected tags of 'XPOS', found UPOS, FEATS, LEMMA, MISC.NER"
+        Says(predicted, "1", "'XPOS'", "UPOS", "FEATS", "LEMMA", "MISC", "NER")
     )
 
 
@@ -270,7 +264,4 @@ def test_raw_text_becomes_conllu_with_every_column(folder: Path) -> None:
 
 def test_formats_of_one_tag_a_token_are_refused(folder: Path) -> None:
     refused = run("predict", folder / "model", folder / "raw.txt", "--format", "slash", ok=False)
-    assert str(refused.exception) == (
-        "this model predicts several tag columns: expected output_format=columns, conllu, jsonl, "
-        "html or show, found slash"
-    )
+    assert str(refused.exception) == (Says("output_format=columns", "predicts"))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import tiny
 from marks import mostly_slow
+from says import Says, refuses
 
 from tagkit.errors import CheckpointError
 from tagkit.storage import LOCK, MANIFEST
@@ -89,9 +90,7 @@ def test_a_second_run_is_refused_at_once_with_the_first_ones_process_and_start(
         assert str(caught.value).startswith(
             f"{folder}: in use by process {process.pid}, which started at {year}"
         )
-        assert str(caught.value).endswith(
-            "; wait until it ends, or name another folder (output.dir)"
-        )
+        assert Says("output.dir", "another") == str(caught.value)
         assert sorted(os.listdir(folder)) == [LOCK]
     begin(config, **flags)  # type: ignore[operator]
     assert LOCK not in os.listdir(folder)
@@ -105,7 +104,7 @@ def test_a_second_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     config = tiny.small(corpus, f"output.dir={tmp_path / 'search'}")
     with held(tmp_path / "search") as process:
         for force in (False, True):
-            with pytest.raises(CheckpointError, match=f"in use by process {process.pid}, which"):
+            with refuses(CheckpointError, process.pid, "process"):
                 tune(config, parse_spaces(["encoder.hidden=8,9"]), trials=1, force=force)
 
 
@@ -118,7 +117,7 @@ def test_a_folder_is_not_cleared_while_one_of_its_seeds_is_trained(
     train_seeds(config)
     before = (folder / "seed-2" / "best" / "model.safetensors").read_bytes()
     with held(folder / "seed-2") as process:
-        with pytest.raises(CheckpointError, match=f"seed-2: in use by process {process.pid}, whi"):
+        with refuses(CheckpointError, "2", process.pid, "process"):
             train_seeds(config, force=True)
         assert (folder / "seed-2" / "best" / "model.safetensors").read_bytes() == before
 
@@ -161,7 +160,7 @@ def test_a_kill_releases_the_lock_and_what_it_leaves_is_no_hindrance(
 def test_a_forked_child_does_not_keep_the_lock_after_its_parents_death(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with held(folder, "fork") as process:
-        with pytest.raises(CheckpointError, match="in use by"), locked(folder, silent):
+        with refuses(CheckpointError), locked(folder, silent):
             pass
         process.kill()  # the child lives on, and sleeps
         process.wait()
@@ -183,7 +182,7 @@ def test_an_owner_that_cannot_be_read_is_another_process(tmp_path: Path) -> None
     with held(tmp_path):
         (tmp_path / LOCK).write_bytes(b"\0" + b'{"process": [')
         with (
-            pytest.raises(CheckpointError, match="in use by another process; wait"),
+            refuses(CheckpointError, "another"),
             locked(tmp_path, silent),
         ):
             pass
@@ -192,7 +191,7 @@ def test_an_owner_that_cannot_be_read_is_another_process(tmp_path: Path) -> None
 def test_a_users_file_with_the_name_of_the_lock_is_kept(tmp_path: Path) -> None:
     (tmp_path / LOCK).write_text("mine")
     with (
-        pytest.raises(CheckpointError, match="expected the lock file of a run, found something"),
+        refuses(CheckpointError, "something"),
         locked(tmp_path, silent),
     ):
         pass
@@ -209,10 +208,7 @@ def test_where_a_file_system_has_no_locks_the_run_goes_on_with_a_note(
     notes: list[str] = []
     with locked(tmp_path / "run", notes.append):
         pass
-    assert notes == [
-        f"{tmp_path / 'run'}: this file system has no locks: do not start a second run in this "
-        "folder"
-    ]
+    assert notes == [Says(tmp_path / "run", "system")]
 
 
 def test_only_the_first_of_several_processes_takes_the_lock(
@@ -230,8 +226,5 @@ def test_a_run_in_or_under_a_file_is_refused(name: str, tmp_path: Path) -> None:
     file.write_text("mine")
     with pytest.raises(CheckpointError) as caught, locked(tmp_path / name, silent):
         pass
-    assert (
-        str(caught.value)
-        == f"{file}: expected a folder, found a file; name another folder (output.dir)"
-    )
+    assert str(caught.value) == Says(file, "output.dir")
     assert file.read_text() == "mine"

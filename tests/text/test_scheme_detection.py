@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from kinds import TAGS
 from marks import mostly_slow
+from says import Says
 from span_sentences import sentences
 
 from tagkit.config import DataConfig
@@ -149,8 +150,7 @@ def test_stray_tags_among_those_of_spans_are_named_with_the_line_of_the_first() 
     with pytest.raises(FormatError) as caught:
         scheme_of(tagged(tags), "a.conll")
     assert str(caught.value) == (
-        "a.conll:3002: expected O or a tag such as B-LABEL, as 2,000 tags of the file are, found "
-        "'B-', 'B_PER' (2 in all). Correct that, or set data.scheme to 'labels' for plain labels"
+        Says("a.conll:3002", "LABEL", "2,000", "'B-'", "'B_PER'", "2", "data.scheme", "'labels'")
     )
 
 

@@ -6,6 +6,7 @@ import conlleval
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from says import refuses
 from span_sentences import labels, sentences
 
 from tagkit.text.records import Span
@@ -197,7 +198,7 @@ def test_a_span_of_three_words_has_an_inside() -> None:
 def test_spans_that_overlap_or_leave_the_sentence_are_refused(
     spans: list[Span], message: str
 ) -> None:
-    with pytest.raises(ValueError, match="overlaps") as caught:
+    with refuses(ValueError, "overlaps") as caught:
         from_spans(spans, 3, "iob2")
     assert str(caught.value) == message
 

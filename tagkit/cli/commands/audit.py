@@ -168,11 +168,11 @@ def audit_command(context: typer.Context, options: AuditOptions) -> None:
         show_lines(audit_lines(found, top, width_of(sys.stdout)))
     written = [path for path in (options.output, options.weights, options.html) if path]
     if written and not options.quiet:
-        from tagkit.cli.program.console import note
+        from tagkit.cli.program.console import show_line
 
-        note(f"written: {', '.join(written)}")
+        show_line(f"written: {', '.join(written)}")
         if options.weights:
-            note(f"Next: {_next_command(options)}")
+            show_line(f"Next: {_next_command(options)}")
 
 
 def _refuse_unused(options: AuditOptions) -> None:

@@ -53,7 +53,7 @@ def calibrate_command(options: CalibrateOptions) -> None:
     if options.reset == (options.file is not None):
         raise typer.BadParameter("expected either MODEL DEV, or MODEL --reset")
     # Imported here: `--help` and a wrong command line need neither rich nor torch.
-    from tagkit.cli.program.console import note
+    from tagkit.cli.program.console import note, show_line
     from tagkit.cli.program.messages import show_result
     from tagkit.inference.score.calibrate import calibrate, remove_calibration
     from tagkit.models.base.device import set_threads
@@ -64,7 +64,7 @@ def calibrate_command(options: CalibrateOptions) -> None:
         if options.as_json:
             typer.echo(to_json({"model": str(folder), "removed": True}))
         else:
-            note(f"{folder}: the calibration is removed")
+            show_line(f"{folder}: the calibration is removed")
         return
     set_threads(options.prediction.threads)
     reading = {

@@ -21,7 +21,7 @@ from tagkit.corpus.lint.findings import (
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
 from tagkit.text.scheme_names import PLAIN
-from tagkit.wording import Setting, plural
+from tagkit.wording import plural
 
 if TYPE_CHECKING:  # its module imports pydantic
     from tagkit.corpus.lint.repair import Repaired
@@ -69,7 +69,7 @@ def check_command(options: CheckOptions) -> None:
     settings = load_settings(None, options.overrides, flags_of(options))
     if not Needs("task", LABELS).are_met_by(settings.task):
         raise ConfigError(
-            Setting("task", settings.task),
+            f"task={settings.task}",
             ["labels are checked, which plain text lacks; tagkit train describes the text"],
         )
     data = settings.data

@@ -4,13 +4,18 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tagkit.cli.program.completion import complete_part, values_of
-from tagkit.cli.program.messages import OPTION_FLAGS
-from tagkit.cli.program.option_fields import Sets, flags_of, given_flags, takes_options
+from tagkit.cli.program.option_fields import (
+    Sets,
+    flags_by_name,
+    flags_of,
+    given_flags,
+    takes_options,
+)
 from tagkit.cli.program.options import DevFile, Overrides, TestFile, TrainFile, load_settings
 from tagkit.cli.program.refusals import refuse
 from tagkit.errors import ConfigError
@@ -63,7 +68,7 @@ class ConfigOptions:
 
 
 @takes_options
-def config_command(options: ConfigOptions) -> None:
+def config_command(context: typer.Context, options: ConfigOptions) -> None:
     """List the options, or write a configuration file.
 
     The list has the default and the meaning of each.
@@ -74,9 +79,8 @@ def config_command(options: ConfigOptions) -> None:
     """
     if options.train is None:
         given = {**given_flags(options), "--set": bool(options.overrides)}
-        del given["--part"]
         refuse(given, "needs --train: without it no file is written")
-        _list_options(options.part)
+        _list_options(options.part, context.find_root().command)
         return
     if options.part is not None:
         raise typer.BadParameter(
@@ -97,15 +101,19 @@ def config_command(options: ConfigOptions) -> None:
     typer.echo(starting_config(settings, _HEAD, is_detected=is_detected), nl=False)
 
 
-def _list_options(part: str | None) -> None:
+def _list_options(part: str | None, program: Any) -> None:
     """Print the options of a section, or one; all without a name."""
     from tagkit.cli.program.messages import show_lines
     from tagkit.cli.program.terminal import width_of
 
     options = chosen_options(part)
     width = width_of(sys.stdout)
-    is_one = part == options[0].name
-    show_lines(one_option_lines(options[0], width) if is_one else option_lines(options, width))
+    if part != options[0].name:
+        show_lines(option_lines(options, width))
+        return
+    commands = (flags_by_name(each.callback) for each in program.commands.values())
+    flag = next((flags[part] for flags in commands if part in flags), None)
+    show_lines(one_option_lines(options[0], flag, width))
 
 
 # The options of the configuration as lines for people: all, those of a section, or one.
@@ -147,16 +155,16 @@ def option_lines(options: "Sequence[Described]", width: int | None) -> Iterator[
         yield from _lines(_setting(each), meaning, width)
 
 
-def one_option_lines(option: "Described", width: int | None) -> Iterator[str]:
-    """One option, with what a run, a search and the command line do with it."""
+def one_option_lines(option: "Described", flag: str | None, width: int | None) -> Iterator[str]:
+    """One option, with what a run, a search and the command line (its `flag`) do with it."""
     from tagkit.config import Config, tunable_options
 
     meta = option.option
     default = f" = {option.default}" if option.default else ", unset by default"
     yield f"{option.name}{default}"
     facts = [option.meaning, *option.conditions]
-    if option.name in OPTION_FLAGS:
-        facts.append(f"Flag of the commands that have one for it: {OPTION_FLAGS[option.name]}")
+    if flag is not None:
+        facts.append(f"Flag of the commands that have one for it: {flag}")
     facts.append(
         "A run that is resumed may have another value."
         if meta.resume

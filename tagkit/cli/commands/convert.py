@@ -58,7 +58,7 @@ def convert_command(options: ConvertOptions) -> None:
     that exists is replaced with --force only; a folder, and a file that is read, never.
     """
     # Late: nothing that is slow to import before the arguments are known to be good.
-    from tagkit.cli.program.console import note
+    from tagkit.cli.program.console import note, show_line
     from tagkit.corpus.files import convert_file
     from tagkit.wording import plural
 
@@ -70,7 +70,7 @@ def convert_command(options: ConvertOptions) -> None:
     # To standard error: standard output may be the corpus.
     target = converted.target
     kind = "sentence" if target.holds == "tags" else "text"
-    note(
+    show_line(
         f"{converted.name} ({converted.format.name}) -> {options.output} ({target.name}): "
         f"{plural(converted.records, kind)}"
     )

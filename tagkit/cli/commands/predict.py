@@ -28,7 +28,7 @@ from tagkit.cli.program.options import (
 )
 from tagkit.errors import FileError, FormatError, TagkitError
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import plural
 
 if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.cli.program.console import PredictionProgress
@@ -393,7 +393,7 @@ class SkippedRecords:
 
         self.count += 1
         if self.count <= _LISTED:
-            note(Message("warning: ", str(error), "; skipped"))
+            note(f"warning: {error}; skipped")
         elif self.count == _LISTED + 1:
             note("warning: further records that cannot be used are skipped without being listed")
 
@@ -447,7 +447,7 @@ class PartialOutput:
         """Add what was kept, and how to go on, to the message of the error."""
         if not isinstance(error, TagkitError):
             return
-        parts: list[str | Setting] = []
+        parts: list[str] = []
         if self._kept is not None:
             parts += [
                 f"{self._kept}: has what was predicted before the error, "
@@ -456,7 +456,6 @@ class PartialOutput:
         is_record = isinstance(error, FormatError) and not isinstance(error, FileError)
         if is_record and not self._skips:
             parts += [". "] if parts else []
-            option = Setting("on_bad_record", "skip")
-            parts += [option, " leaves out records that cannot be used, and lists them"]
+            parts += ["on_bad_record=skip leaves out records that cannot be used, and lists them"]
         if parts:
-            error.add_line(Message(*parts))
+            error.add_line("".join(parts))

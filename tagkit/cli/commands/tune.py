@@ -70,9 +70,10 @@ class TuneOptions:
         folder_option("Folder of the search and of its best model.", FOLDER),
         Sets("output.dir"),
     ] = None
-    search: Annotated[
+    spaces: Annotated[
         list[str] | None,
         typer.Option(
+            "--search",
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
             show_default="; ".join(DEFAULT_SEARCH)
@@ -144,11 +145,11 @@ def _spaces(options: TuneOptions, settings: "Config") -> "dict[str, Space]":
 
     given = set_names(options.overrides or ())
     default = [each for each in default_search(settings) if each.partition("=")[0] not in given]
-    if not (options.search or default):
+    if not (options.spaces or default):
         raise typer.BadParameter(
             "every option that is searched by default is set; name others with --search"
         )
-    spaces = parse_spaces(options.search or default)
+    spaces = parse_spaces(options.spaces or default)
     for name in spaces:
         if name in given:
             raise typer.BadParameter(

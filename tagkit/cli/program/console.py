@@ -26,9 +26,9 @@ from rich.progress_bar import ProgressBar as Drawn
 from rich.table import Column, Table
 from rich.text import Text
 
-from tagkit.cli.program.messages import for_people
+from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.terminal import for_terminal, shown_time
-from tagkit.wording import shortened
+from tagkit.wording import message_line, shortened
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.training.events.callbacks import Step
@@ -56,17 +56,23 @@ class _Errors(Console):
 _ERRORS = _Errors()
 
 
-def note(text: str, *, is_best: bool = False) -> None:
-    """Print a message to standard error, on one line whatever is in `text`.
+def note(text: str) -> None:
+    """Print a message of the library, with the flags of the command, to standard error."""
+    show_line(with_flags(text))
+
+
+def show_line(text: str, *, is_best: bool = False) -> None:
+    """Print a text to standard error as it is, on one line whatever is in it.
 
     A terminal gets it wrapped between words.
 
     Args:
-        text: the message.
+        text: the line.
         is_best: whether it is the row of the best epoch.
     """
     # By rich, which puts it above a progress bar.
-    _ERRORS.print(Text.from_ansi(for_terminal(for_people(text), sys.stderr, is_best=is_best)))
+    shown = for_terminal(message_line(text), sys.stderr, is_best=is_best)
+    _ERRORS.print(Text.from_ansi(shown))
 
 
 def styled(parts: Iterable[tuple[str, str]]) -> str:

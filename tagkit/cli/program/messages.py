@@ -4,85 +4,79 @@ Whatever comes from a file, a name or a label is displayed as text: terminal con
 escaped (`tagkit.wording`). Data, such as predictions and JSON, is not written by this module.
 """
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
 
 from tagkit.cli.program.terminal import for_terminal
 from tagkit.text.json_text import to_json
-from tagkit.wording import Message, Setting, message_line, visible
+from tagkit.wording import message_line, visible
 
-# Flags of options of the configuration.
-OPTION_FLAGS = {
-    "task": "--task",
-    "data.train_file": "--train",
-    "data.dev_file": "--dev",
-    "data.test_file": "--test",
-    "data.format": "--input-format",
-    "data.on_misaligned": "--on-misaligned",
-    "data.token_column": "--token-column",
-    "data.tag_column": "--tag-column",
-    "data.text_column": "--text-column",
-    "data.label_column": "--label-column",
-    "data.encoding": "--encoding",
-    # Of `eval`. That of `convert` is the parameter below: the scheme to write.
-    "data.scheme": "--scheme",
-    "embeddings.vectors": "--vectors",
-    # The long form is --output; messages are read more easily with the short one.
-    "output.dir": "-o",
-    "train.seed": "--seed",
-    "train.seeds": "--seeds",
-    "train.device": "--device",
-    "train.threads": "--threads",
-    "train.workers": "--workers",
-    "train.init_from": "--init-from",
-    "train.metric": "--metric",
-    "train.max_minutes": "--max-minutes",
-    "train.checkpoint_every": "--checkpoint-every",
-}
-# Those, and the flags of the library's parameters that have another name than the parameter.
-FLAGS = {
-    **OPTION_FLAGS,
-    "output_format": "--format",
-    "overrides": "--set",
-    "path": "--config",
-    "spaces": "--search",
-}
-# Those of the command that runs.
-_flags: frozenset[str] = frozenset()
+# A quoted value, which is left as it is; or what may be an option: the dotted name of one of the
+# configuration, or a parameter in Python's notation. A longer word, a path or the name of a file,
+# such as data.format.conll, is neither.
+_QUOTED_OR_OPTION = re.compile(
+    r"""
+    (?<!\w) (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" ) (?!\w)
+    | (?<![^\s(]) (?<!--set\ ) (?P<name> [a-z]\w* (?:\.[a-z]\w*)* )
+      (?: (?P<alone> =\.\.\. | =True\b ) | (?P<valued> = ) (?=\S)
+        | (?! \.?[\w/\\-] | :\d | [=?] ) )
+    """,
+    re.VERBOSE,
+)
+# Those of the command that runs, by the names that the library has for them.
+_flags: Mapping[str, str] = {}
 
 
-def use_flags(flags: Iterable[str]) -> None:
-    """Have messages name these flags, which are those of the command that runs."""
+def use_flags(flags: Mapping[str, str]) -> None:
+    """Have messages name these flags, which are those of the command that runs.
+
+    Args:
+        flags: by the name of an option of the configuration, or of a parameter.
+    """
     global _flags  # a process runs one command, and its errors surface where that is not known
-    _flags = frozenset(flags)
+    _flags = flags
 
 
 def flag_of(name: str) -> str:
-    """The flag of an option of the configuration, or of a parameter; some command may have it."""
-    return FLAGS.get(name) or f"--{name.replace('_', '-')}"
+    """The flag of an option of the configuration on this command line; its name without one."""
+    return _flags.get(name, name)
 
 
 def with_flags(text: str) -> str:
-    """A message of the library, which names parameters, with the command's flags in their place.
+    """A message of the library, which names options, with the command's flags in their place.
 
-    Only what the library marked as a parameter is replaced, never what a message quotes.
+    What a message quotes is never replaced.
     """
-    return text.spelled(_as_typed) if isinstance(text, Message) else text
+    return _QUOTED_OR_OPTION.sub(_as_typed, text) if _flags else text
 
 
-def _as_typed(setting: Setting) -> str:
-    """A parameter as typed on this command line; its own name where it has no flag here."""
-    # Not every command has every flag: `benchmark` has no --on-misaligned.
-    flag = flag_of(setting.name)
-    if flag in _flags:
-        is_bare = setting.value is None or setting.value is True  # 1 is equal to True
-        return flag if is_bare else f"{flag} {setting.value}"
-    if "." in setting.name and setting.value is not None and "--set" in _flags:
-        return f"--set {setting}"
-    return str(setting)
+def _as_typed(found: re.Match[str]) -> str:
+    """An option as typed on this command line; as it is where the command does not have it."""
+    name, is_alone, has_value = found["name"], found["alone"], found["valued"]
+    # A word without any of these may be one of English: the path of a file, the top of a list.
+    if name is None or not (is_alone or has_value or "." in name or "_" in name):
+        return found[0]
+    if (
+        not (is_alone or has_value)
+        and found.start()
+        and found.string.startswith(" = ", found.end())
+    ):
+        return found[0]  # as it stands in a file
+    if name in _flags:
+        return f"{_flags[name]} " if has_value else _flags[name]
+    if has_value and "." in name and "overrides" in _flags and _is_option(name):
+        return f"{_flags['overrides']} {found[0]}"
+    return found[0]
+
+
+def _is_option(name: str) -> bool:
+    from tagkit.config import Config, options_of  # slow to import, and seldom wanted
+
+    return name in options_of(Config)
 
 
 def for_people(text: str) -> str:
@@ -100,4 +94,4 @@ def show_result(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 def show_lines(lines: Iterable[str]) -> None:
     """Print lines for people to standard output; for a command whose result they are."""
-    typer.echo("\n".join(for_terminal(visible(with_flags(line)), sys.stdout) for line in lines))
+    typer.echo("\n".join(for_terminal(visible(line), sys.stdout) for line in lines))

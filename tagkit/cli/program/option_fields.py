@@ -16,11 +16,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from typer.models import OptionInfo
 
-from tagkit.cli.program.messages import OPTION_FLAGS, flag_of
+_Mark = TypeVar("_Mark")
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,45 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
+def flags_by_name(command: Callable[..., Any]) -> dict[str, str]:
+    """The flag of each option of a command, by its field and by the option that it sets."""
+    found = {}
+    for each in inspect.signature(command).parameters.values():
+        if flag := _flag(each.name, each.annotation):
+            found[each.name] = flag
+            found |= {mark.name: flag for mark in _marks(each.annotation, Sets)}
+    return found
+
+
 def flags_of(options: Any) -> dict[str, Any]:
     """What a command's options set in the configuration, by dotted name; None if not given."""
-    found = {
+    return {
         mark.name: None if typed is None else mark.read(typed)
         for each, typed in _values(options)
-        for mark in getattr(each.type, "__metadata__", ())
-        if isinstance(mark, Sets)
+        for mark in _marks(each.type, Sets)
     }
-    # Of several mistakes the first in the order of the table is reported, in every command.
-    return {name: found[name] for name in OPTION_FLAGS if name in found}
 
 
 def given_flags(options: Any) -> dict[str, bool]:
     """For each option, by its flag, whether it has another value than its default."""
-    return {flag_of(each.name): typed != each.default for each, typed in _values(options)}
+    return {
+        flag: typed != each.default
+        for each, typed in _values(options)
+        if (flag := _flag(each.name, each.type))
+    }
+
+
+def _flag(name: str, annotation: Any) -> str:
+    """The flag of a field, the short one where it has two; empty of an argument without one."""
+    for mark in _marks(annotation, OptionInfo):
+        # typer has the first name that is given in the place of a default.
+        named = [each for each in (mark.default, *(mark.param_decls or ())) if each is not ...]
+        return str(named[-1]) if named else f"--{name.replace('_', '-')}"
+    return ""
+
+
+def _marks(annotation: Any, kind: type[_Mark]) -> list[_Mark]:
+    return [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, kind)]
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
@@ -72,10 +96,10 @@ def _parameters(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
         if _is_group(each.annotation):
             yield from _parameters(each.annotation)
             continue
-        for mark in getattr(each.annotation, "__metadata__", ()):
-            is_unnamed = isinstance(mark, OptionInfo) and mark.default is ...
-            if is_unnamed and each.annotation.__origin__ is bool:  # typer would add --no-NAME
-                mark.param_decls = (flag_of(each.name),)
+        for mark in _marks(each.annotation, OptionInfo):
+            if mark.default is ... and each.annotation.__origin__ is bool:
+                # typer would add --no-NAME
+                mark.param_decls = (_flag(each.name, each.annotation),)
         # By name: one without a default may follow one that has it.
         yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 

@@ -16,10 +16,10 @@ from tagkit.cli.program.completion import (
     complete_task_of_labels,
     values_of,
 )
-from tagkit.cli.program.messages import OPTION_FLAGS
+from tagkit.cli.program.messages import flag_of
 from tagkit.cli.program.option_fields import Sets
 from tagkit.errors import ConfigError
-from tagkit.wording import Message, Setting, shown_name
+from tagkit.wording import shown_name
 
 if TYPE_CHECKING:
     from tagkit.config import Config
@@ -89,7 +89,10 @@ Device = Annotated[
         help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE", autocompletion=complete_device
     ),
 ]
-Threads = Annotated[int | None, typer.Option(min=0, metavar="N")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=0, help="CPU threads; 0 for all cores.", metavar="N", show_default="1"),
+]
 BatchSize = Annotated[int, typer.Option(min=1, help="Sentences per batch.", metavar="N")]
 TokenColumn = Annotated[
     str | None,
@@ -173,7 +176,7 @@ class Hardware:
         typer.Option(metavar="DEVICE", autocompletion=complete_device),
         Sets("train.device"),
     ] = None
-    threads: Annotated[Threads, Sets("train.threads")] = None
+    threads: Annotated[int | None, typer.Option(min=0, metavar="N"), Sets("train.threads")] = None
     workers: Annotated[str | None, typer.Option(metavar="auto|1|2"), Sets("train.workers")] = None
 
 
@@ -207,10 +210,10 @@ class TrainingFiles:
             return self.config
         path = Path("tagkit.toml")
         if not path.exists():
-            remedy = Message(
-                "no such file in this folder. Name a corpus with ", Setting("data.train_file"),
-                ", or a configuration with ", Setting("path"),
-            )  # fmt: skip
+            remedy = (
+                "no such file in this folder. Name a corpus with --train, or a configuration with "
+                "--config"
+            )
             raise ConfigError(str(path), [remedy])
         return path
 
@@ -242,7 +245,7 @@ def load_settings(
     names = [*flags, *set_names(overrides)]
     for name in names:
         if names.count(name) > 1:
-            by = f"by {OPTION_FLAGS[name]} and by --set" if name in flags else "by --set"
+            by = f"by {flag_of(name)} and by --set" if name in flags else "by --set"
             raise typer.BadParameter(f"{shown_name(name)} is given twice, {by}; give one of them")
     if folder is not None and "output.dir" not in names:
         flags["output.dir"] = folder

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tagkit.cli.program import messages
+from tagkit.cli.program import messages, option_fields
 from tagkit.errors import DataError
 from tagkit.wording import clipped, joined, message_line, quoted
 
@@ -76,7 +76,7 @@ class Command(TyperCommand):
         """Write the arguments, then the options, each with what it means."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
-            _complete(param)
+            _complete(ctx, param)
             record = param.get_help_record(ctx)
             if record is not None:
                 kind = "Arguments" if param.param_type_name == "argument" else "Options"
@@ -97,7 +97,7 @@ def _refuse_empty(given: Any) -> None:
         raise DataError("MODEL: expected the folder of a model, found an empty name")
 
 
-def _complete(param: Any) -> None:
+def _complete(ctx: Any, param: Any) -> None:
     """Give a flag without a help text that of the option that it sets, or its choices to one.
 
     Only here, where help is shown: the configuration is slow to import (pydantic), and
@@ -108,7 +108,8 @@ def _complete(param: Any) -> None:
     from tagkit.cli.program.completion import choices_of
     from tagkit.config import option_text
 
-    name = next(name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts)
+    flags = option_fields.flags_by_name(ctx.command.callback)
+    *_, name = (name for name, flag in flags.items() if flag in param.opts)  # after the field
     if param.help:
         choices = [choice for choice in choices_of(name) if choice != "auto"]
         param.help = param.help.replace(_CHOICES, joined(choices))
@@ -143,8 +144,8 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, and remember its flags: messages name those that it has."""
         name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            messages.use_flags(flag for param in command.params for flag in param.opts)
+        if command is not None and command.callback is not None:
+            messages.use_flags(option_fields.flags_by_name(command.callback))
         return name, command, rest
 
     def invoke(self, *args: Any, **kwargs: Any) -> Any:

@@ -63,7 +63,7 @@ def show_system(
     Raises:
         typer.Exit: seqeval finds other scores.
     """
-    from tagkit.cli.program.console import note
+    from tagkit.cli.program.console import show_line
 
     page = wanted.page
     report = scoring.report(
@@ -83,7 +83,7 @@ def show_system(
         page.write_report(report, seen, sets)
     if verified:  # to standard error: standard output may be JSON
         for line in verified.lines():
-            note(line)
+            show_line(line)
         if verified.disagreements:  # after the report, so that the user sees what differs
             raise typer.Exit(1)
 

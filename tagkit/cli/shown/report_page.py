@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagkit.cli.program.console import note
+from tagkit.cli.program.console import show_line
 from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.html_report.page import (
@@ -89,7 +89,7 @@ class ReportPage:
         page = report_page(title, f"Gold labels: {self.corpus}", [*parts, *self.others])
         with open_output(self.path) as write:
             write(page)
-        note(f"page: {self.path}")
+        show_line(f"page: {self.path}")
 
 
 def check_page(output: str, inputs: Sequence[str], models: Sequence[Path]) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tagkit.cli.program.console import ProgressBar, StepColumn, note
+from tagkit.cli.program.console import ProgressBar, StepColumn, note, show_line
 from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.terminal import DEFAULT_WIDTH, shown_time
 from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve, Point
@@ -19,7 +19,7 @@ from tagkit.training.folder.trials import BEST_CONFIG, Trial, Tuned, TuneListene
 from tagkit.training.several.audit import AuditListener
 from tagkit.training.several.folds import Fold
 from tagkit.training.several.learning_curve import CurveListener
-from tagkit.wording import Message, as_path_argument, cells, padded, plural, plural_of
+from tagkit.wording import as_path_argument, cells, padded, plural, plural_of
 
 
 class AuditProgress(ProgressBar, AuditListener):
@@ -40,7 +40,7 @@ class AuditProgress(ProgressBar, AuditListener):
         """What the model of the next fold learns from, and how long all folds still take."""
         if not self._done:
             self._began_s = self._clock()  # reading the corpus is behind us
-        note(fold_line(fold, self._left_s(fold)))
+        show_line(fold_line(fold, self._left_s(fold)))
 
     def on_step(self, step: Step) -> None:
         """Move the bar within the fold."""
@@ -87,7 +87,7 @@ class CurveProgress(ProgressBar, CurveListener):
 
     def on_start(self, sizes: Sequence[int], seeds: Sequence[int], measure: str, unit: str) -> None:
         """The head of the table."""
-        note(f"{plural_of(unit):>10}  seed  {'dev ' + measure:>8}")
+        show_line(f"{plural_of(unit):>10}  seed  {'dev ' + measure:>8}")
 
     def on_training(self, sentences: int, seed: int) -> None:
         """Begin the line of another training."""
@@ -100,7 +100,7 @@ class CurveProgress(ProgressBar, CurveListener):
     def on_point(self, point: Point, *, was_there: bool) -> None:
         """A row of the table."""
         there = "  (measured before)" if was_there else ""
-        note(f"{point.sentences:>10,}  {point.seed:>4}  {100 * point.score:>8.2f}{there}")
+        show_line(f"{point.sentences:>10,}  {point.seed:>4}  {100 * point.score:>8.2f}{there}")
 
     def on_note(self, text: str) -> None:
         """Show it on a line."""
@@ -126,7 +126,7 @@ def curve_lines(curve: LearningCurve, folder: Path) -> Iterator[str]:
     if not curve.finds_no_error:
         yield from _forecasts(curve)
     for remark in curve.remarks():
-        yield from _wrapped(Message("warning: ", remark))
+        yield from _wrapped(f"warning: {remark}")
     yield ""
     yield f"saved {folder / PICTURE}"
 
@@ -177,7 +177,7 @@ class SearchProgress(ProgressBar, TuneListener):
 
     def _show_head(self) -> None:
         if not self._has_head:
-            note(trial_head(self._measure))
+            show_line(trial_head(self._measure))
         self._has_head = True
 
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
@@ -185,7 +185,7 @@ class SearchProgress(ProgressBar, TuneListener):
         self._show_head()
         self._bar.advance(self._task)
         row = trial_line(trial, self._measure, self._metric)
-        note(row + ("  *" if is_best else ""), is_best=is_best)
+        show_line(row + ("  *" if is_best else ""), is_best=is_best)
 
     def on_note(self, text: str) -> None:
         """Show it on one line."""
@@ -201,15 +201,15 @@ class SearchProgress(ProgressBar, TuneListener):
         # Completed trials before those that were stopped early or failed, whose scores are not
         # comparable; then by score. The sort is stable: of equal ones the earlier comes first.
         done = sorted(tuned.trials, key=self._order)
-        note("")
-        note(f"{plural(len(tuned.trials), 'trial')}, the best first:")
-        note("")
-        note(trial_head(self._measure))
+        show_line("")
+        show_line(f"{plural(len(tuned.trials), 'trial')}, the best first:")
+        show_line("")
+        show_line(trial_head(self._measure))
         for trial in done:
-            note(trial_line(trial, self._measure, self._metric))
-        note("")
-        note(f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options)")
-        note(f"Next: tagkit eval {as_path_argument(tuned.folder)} TEST")
+            show_line(trial_line(trial, self._measure, self._metric))
+        show_line("")
+        show_line(f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options)")
+        show_line(f"Next: tagkit eval {as_path_argument(tuned.folder)} TEST")
 
 
 def trial_head(measure: str) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tagkit.cli.program.console import ProgressBar, StepColumn, note
+from tagkit.cli.program.console import ProgressBar, StepColumn, note, show_line
 from tagkit.cli.program.messages import with_flags
 from tagkit.cli.program.terminal import DEFAULT_WIDTH, short_paths, width_of
 from tagkit.cli.shown.reports import columns_text
@@ -28,8 +28,6 @@ from tagkit.training.run_end import Trained
 from tagkit.training.setup.setup import Prepared
 from tagkit.training.several.seeds import TrainedSeeds
 from tagkit.wording import (
-    Message,
-    Setting,
     as_path_argument,
     cells,
     label_of,
@@ -64,8 +62,8 @@ class Progress(ProgressBar, Listener):
         self._show_findings()
         self._seeds = count
         if number > 1:
-            note("")
-        note(f"seed {seed} ({number} of {count})")
+            show_line("")
+        show_line(f"seed {seed} ({number} of {count})")
 
     def on_fit(self, number: int) -> None:
         """Say what takes the time before the first step: minutes, with hundreds of tags."""
@@ -75,7 +73,7 @@ class Progress(ProgressBar, Listener):
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)
         for line in start_lines(prepared, description, threads, self._seeds):
-            note(line)
+            show_line(line)
         self._show_findings()
         # Of several seeds each is a run of its own.
         self._steps.restart("seed" if self._seeds > 1 else "run")
@@ -86,8 +84,8 @@ class Progress(ProgressBar, Listener):
             columns.pop(criterion.part, None)  # it has the column of the criterion
         self._columns = columns
         self._factor = 100 if description.shares else 1
-        note("")
-        note(table_head(self._measure, self._columns))
+        show_line("")
+        show_line(table_head(self._measure, self._columns))
 
     def on_step(self, step: Step) -> None:
         """Move the bar."""
@@ -96,7 +94,7 @@ class Progress(ProgressBar, Listener):
     def on_epoch(self, epoch: Epoch) -> None:
         """Show a row of the table."""
         row = table_row(epoch, self._measure, self._metric, self._columns, self._factor)
-        note(row, is_best=epoch.is_best)
+        show_line(row, is_best=epoch.is_best)
 
     def on_note(self, text: str) -> None:
         """Show it on a line."""
@@ -108,9 +106,9 @@ class Progress(ProgressBar, Listener):
 
     def _show_findings(self) -> None:
         if self._findings:
-            note("")
+            show_line("")
         for finding in self._findings:
-            note(Message("warning: ", finding.text))
+            note(f"warning: {finding.text}")
         self._findings.clear()
 
     def on_seeds(self, trained: TrainedSeeds) -> None:
@@ -118,11 +116,11 @@ class Progress(ProgressBar, Listener):
         self._bar.stop()
         best = trained.best.predictor.config.train.seed
         for line in seed_lines(trained, self._measure):
-            note(line, is_best=line.endswith("  *"))
+            show_line(line, is_best=line.endswith("  *"))
         for line in label_lines(trained, width_of(sys.stderr) or DEFAULT_WIDTH):
-            note(line)
-        note("")
-        note(f"best on dev: seed {best}{'; test:' if trained.best.test else ''}")
+            show_line(line)
+        show_line("")
+        show_line(f"best on dev: seed {best}{'; test:' if trained.best.test else ''}")
         self._report(trained.best, trained.folder)
 
     def on_end(self, trained: Trained) -> None:
@@ -137,8 +135,8 @@ class Progress(ProgressBar, Listener):
         ending = "; test:" if trained.test else ""
         # After a resume, of all epochs of the run and not only of those since.
         for line in curves(trained.epochs, f"dev {self._measure}", self._metric):
-            note(line)
-        note(
+            show_line(line)
+        show_line(
             f"best epoch {best.number}, dev {self._measure} "
             f"{score_text(self._metric, best.score)}{stopped}{ending}"
         )
@@ -147,21 +145,21 @@ class Progress(ProgressBar, Listener):
     def _report(self, trained: Trained, folder: Path) -> None:
         """Show the report on test, and the next command."""
         if trained.test:
-            note("")
+            show_line("")
             for line in report_lines(trained.test, width_of(sys.stderr)):
-                note(line)
+                show_line(line)
         # best/ is the model; the rest of the folder is for resuming and for the record.
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
         self._show_findings()
-        note("")
-        note(f"saved {folder} ({size_text(size)})")
+        show_line("")
+        show_line(f"saved {folder} ({size_text(size)})")
         if any(finding.useless for finding in trained.findings):
-            note("Before you use it, see the warning above")
+            show_line("Before you use it, see the warning above")
         else:
             predictor = trained.predictor
             use = predictor.task.describe(predictor.config).use
             file = "" if use == "generate" else " FILE"
-            note(f"Next: tagkit {use} {as_path_argument(folder)}{file}")
+            show_line(f"Next: tagkit {use} {as_path_argument(folder)}{file}")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:
@@ -387,9 +385,10 @@ def _unit_lines(prepared: Prepared, unknown: Mapping[str, UnknownUnits]) -> Iter
     if stretches := words_without_blanks(prepared):
         text = (
             f"warning: {share_text(stretches)} of the words are stretches of scripts without "
-            "blanks between words, such as whole lines of Chinese. Let units be characters ("
+            "blanks between words, such as whole lines of Chinese. Let units be characters "
+            "(data.unit=character)."
         )
-        yield with_flags(Message(text, Setting("data.unit", "character"), ")."))
+        yield with_flags(text)
         return
     many = [
         f"{share_text(found.share)} of {name}'s"
@@ -404,8 +403,7 @@ def _unit_lines(prepared: Prepared, unknown: Mapping[str, UnknownUnits]) -> Iter
     )
     # A model that another one begins has the other's units.
     finer = "" if config.train.init_from else _FEWER_UNKNOWN.get(config.data.unit, "")
-    remedy = (f", or let units be {finer} (", Setting("data.unit"), ")") if finer else ()
-    yield with_flags(Message(text, *remedy, "."))
+    yield with_flags(f"{text}{f', or let units be {finer} (data.unit)' if finer else ''}.")
 
 
 def share_text(share: float) -> str:
@@ -419,12 +417,11 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     notes: dict[str, list[str]] = {}
     for name, split in splits.items():
         for note_of_split in split.notes if split else ():
-            line = with_flags(note_of_split)
-            path, colon, text = line.partition(": ")  # a note begins with its file's path
+            path, colon, text = note_of_split.partition(": ")  # a note begins with its file's path
             if colon and split and path == split.path:
-                notes.setdefault(text, []).append(name)
+                notes.setdefault(with_flags(text), []).append(name)
             else:  # of another file, such as the one that dev was split off
-                notes.setdefault(line, [])
+                notes.setdefault(with_flags(note_of_split), [])
     return notes
 
 

@@ -27,7 +27,7 @@ from tagkit.errors import DataError, FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, first_line_of, scheme_of_steps
 from tagkit.text.schemes import DISPLAY, convert, has_spans
-from tagkit.wording import Message, Setting, listed, once
+from tagkit.wording import listed, once
 
 
 @dataclass(slots=True)
@@ -75,8 +75,7 @@ def convert_corpus(
         DataError: the corpus cannot be read.
     """
     if data.tag_columns:
-        columns = Setting("data.tag_column")
-        raise DataError(Message(columns, ": expected one column, as formats have one tag a token"))
+        raise DataError("data.tag_column: expected one column, as formats have one tag a token")
     note = once(note)
     source = source_of(path, data)
     found = find_format(source, data.format)
@@ -84,8 +83,10 @@ def convert_corpus(
         note(found.note)
     refuse_unread_columns(data, source.name, [found.format])
     if scheme and found.format.holds in ("classes", "text"):
-        holds = f"{source.name}: holds {found.format.about} (read as {found.format.name}): "
-        raise DataError(Message(holds, Setting("scheme"), " is for tags of spans"))
+        raise DataError(
+            f"{source.name}: holds {found.format.about} (read as {found.format.name}): scheme=... "
+            "is for tags of spans"
+        )
     target = choose_target(found.format)
     if found.format is FORMATS["trec"]:
         data = _fine_where_needed(data, target, source.name, note)
@@ -111,8 +112,7 @@ def _fine_where_needed(
     if target is FORMATS["trec"]:
         return data.model_copy(update={"label_level": "fine"})
     if data.label_level == "coarse" and target.holds != "text":
-        fine = Setting("data.label_level", "fine")
-        note(Message(f"{source}: of each label the coarse class is taken; ", fine, " takes both"))
+        note(f"{source}: of each label the coarse class is taken; data.label_level=fine takes both")
     return data
 
 
@@ -218,7 +218,7 @@ def _look_for_tags(job: _Job, facts: RecordFacts) -> None:
         return
     problem = f"{job.source.name}: every tag is '_'"
     if data.first_tag_column is None:
-        raise DataError(Message(problem, other_column(CONLLU, data)))
+        raise DataError(f"{problem}{other_column(CONLLU, data)}")
     job.reading.note(f"{problem} in {data.first_tag_column}")
 
 

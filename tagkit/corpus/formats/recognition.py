@@ -20,7 +20,7 @@ from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import STDIN, Source, unpacked_name
 from tagkit.errors import DataError
 from tagkit.storage import holds_model
-from tagkit.wording import Message, Setting, reason
+from tagkit.wording import reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,8 @@ def find_format(source: Source, named: str, *, raw: bool = False, texts: bool = 
     formats = by_name(named)
     if source.is_folder() and not any(format.many_files for format in formats):
         raise DataError(
-            Message(
-                f"{source.name}: is a folder, and the format {named} is that of a file. Name a "
-                "file in it, or another format with ",
-                Setting("data.format"),
-            )
+            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
+            "it, or another format with data.format"
         )
     if len(formats) > 1:  # a family: its members are told apart by the keys of the records
         return Found(FORMATS[kind_of_lines(source.beginning())])
@@ -181,9 +178,10 @@ def _surest(formats: Iterable[Format], beginning: Beginning, source: str) -> Fou
         # A guess would be wrong half of the time, and nobody would notice.
         _, other, other_why = others[0]
         both = f"{source}: may be {best.name} ({why}) or {other.name} ({other_why}). Choose with "
-        named = (Setting("data.format", best.name), " or ", Setting("data.format", other.name))
-        raise DataError(Message(both, *named))
+        named = (f"data.format={best.name}", " or ", f"data.format={other.name}")
+        raise DataError(f"{both}{''.join(named)}")
     if best.name == "text" and doubtful:
         why = f"raw text is expected, though its lines look like {max(doubtful)[1]}"
-    said = f"{source}: read as {best.name}: {why} ("
-    return Found(best, Message(said, Setting("data.format"), " chooses another format)"), why)
+    return Found(
+        best, f"{source}: read as {best.name}: {why} (data.format chooses another format)", why
+    )

@@ -45,7 +45,7 @@ from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
 from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError
-from tagkit.wording import Message, Setting, shown_name
+from tagkit.wording import shown_name
 
 Holds = Literal["tags", "spans", "classes", "text", "all"]
 
@@ -206,15 +206,10 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
     if not found:
         if named is not None:
             expected = f"{', '.join(targets())} or jsonl"
-            raise DataError(
-                Message(Setting("to", shown_name(str(named))), f": expected one of {expected}")
-            )
+            raise DataError(f"to={shown_name(str(named))}: expected one of {expected}")
         raise DataError(
-            Message(
-                f"{path}: its name does not tell the format. Name one with ",
-                Setting("to"),
-                f": {', '.join(targets())}",
-            )
+            f"{path}: its name does not tell the format. Name one with to=...: "
+            f"{', '.join(targets())}"
         )
     # Spans of characters hold all that a text has; without a better fit they lose the least.
     fitting = [row for row in found if row.holds == read.holds]

@@ -23,7 +23,7 @@ from tagkit.corpus.splits.counts import LONG, are_counted
 from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.schemes import DISPLAY
-from tagkit.wording import Message, Setting, first_of, plural, quoted, shown_name
+from tagkit.wording import first_of, plural, quoted, shown_name
 
 TEXT = "text"  # the format of plain lines
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
@@ -111,12 +111,9 @@ def _no_labels(file: Summary, _: Sequence[Summary]) -> Iterator[Problem]:
     if file.data.format == TEXT:
         yield Problem("note", "no-labels", holds)
         return
-    message = Message(
-        f"{holds}: it is read as {file.format.name} (",
-        Setting("data.format", TEXT),
-        " is for the text of a language model; ",
-        Setting("data.format"),
-        " chooses another format)",
+    message = (
+        f"{holds}: it is read as {file.format.name} (data.format={TEXT} is for the text of a "
+        "language model; data.format chooses another format)"
     )
     yield Problem("error", "no-labels", message)
 
@@ -166,9 +163,9 @@ def _useless_labels(file: Summary, earlier: Sequence[Summary]) -> Iterator[Probl
             (label,) = counts
             message = f"{labels.said}{quoted(label)} is the only label"
             if label == "_" and file.format.name == CONLLU:  # the sign of an empty cell
-                column = Setting("data.tag_column", f"MISC.{KEY}")
+                column = f"data.tag_column=MISC.{KEY}"
                 remedy = "Name the column of the tags, for example with "
-                yield Problem(severity, "one-label", Message(f"{message}. {remedy}", column))
+                yield Problem(severity, "one-label", f"{message}. {remedy}{column}")
             else:
                 yield Problem(severity, "one-label", message)
         elif not labels.spans and total >= _TEXTS and 2 * len(counts) > total:
@@ -271,7 +268,7 @@ def _counted_words(file: Summary, _: Sequence[Summary]) -> Iterator[Problem]:
     """Words that are the numbers of a sentence's words."""
     if file.format.is_grid and are_counted(file.first):
         said = "the words are numbers that count up in each sentence. Name the column of its "
-        message = Message(f"{said}words: ", Setting("data.token_column", "1"), " for one")
+        message = f"{said}words: data.token_column=1 for one"
         yield Problem("error", "counted-words", message)
 
 

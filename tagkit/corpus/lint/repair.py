@@ -30,7 +30,7 @@ from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
 from tagkit.text.scheme_detection import Judgement, steps_of
 from tagkit.text.schemes import convert
-from tagkit.wording import Message, Setting, quoted, shown_name
+from tagkit.wording import quoted, shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +136,14 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     source = source_of(path, data)
     format = recognise(source, data.format)
     if not format.is_grid:
-        remedy = Message("; `tagkit convert` makes one of it")
+        remedy = "; `tagkit convert` makes one of it"
         if format.holds == "classes":  # of which columns would hold nothing
-            remedy = Message("")
+            remedy = ""
         elif format.holds == "text":
-            is_meant = " says that it is meant to be one"
-            remedy = Message("; ", Setting("data.format", "columns"), is_meant)
-        problem = f"{path}: only column files can be repaired, and this is {format.name}"
-        raise DataError(Message(problem, remedy))
+            remedy = "; data.format=columns says that it is meant to be one"
+        raise DataError(
+            f"{path}: only column files can be repaired, and this is {format.name}{remedy}"
+        )
     # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
     return _Repair(source, data.model_copy(update={"format": format.name})).repaired()
 

@@ -18,20 +18,17 @@ from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.span_cuts import divides_any
 from tagkit.text.tokenizer import TOKENIZERS
-from tagkit.wording import Message, Setting, plural, quoted, shown_name
+from tagkit.wording import plural, quoted, shown_name
 
 Place = tuple[int, int]
 
 _MOST_SETTLED = 10  # spans that were made to fit, each of which is noted
 
 _KEEP_ONE = "Keep one of each two"
-_CORRECT = Message(
-    "Correct these spans, or let ",
-    Setting("data.on_misaligned"),
-    " (expand, shrink or drop) settle all that do not fall on token edges; where words are longer "
-    "than names, as in Korean, let tokens be characters (",
-    Setting("data.tokenizer", "characters"),
-    ")",
+_CORRECT = (
+    "Correct these spans, or let data.on_misaligned (expand, shrink or drop) settle all that do "
+    "not fall on token edges; where words are longer than names, as in Korean, let tokens be "
+    "characters (data.tokenizer=characters)"
 )
 
 
@@ -132,7 +129,7 @@ class _Problems:
             # data.on_misaligned has no effect on spans that overlap.
             remedy = _CORRECT if self._some_are_misaligned else _KEEP_ONE
             if self._some_are_misaligned and self._some_overlap:
-                remedy = Message(f"{_KEEP_ONE} that overlap. ", _CORRECT)
+                remedy = f"{_KEEP_ONE} that overlap. {_CORRECT}"
             raise SpanErrors(self._errors, remedy)
         for error in self._errors:
             reading.on_error(error)

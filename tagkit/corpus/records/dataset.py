@@ -13,7 +13,7 @@ from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection
 from tagkit.text.schemes import OUTSIDE, has_spans, span_tuples
-from tagkit.wording import Message, Setting, listed, plural_of
+from tagkit.wording import listed, plural_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,7 @@ def draw(train: Split, count: int, seed: int, *, by_document: bool = False) -> S
     """
     total = len(train.sentences)
     if count > total:
-        raise DataError(
-            Message(
-                Setting("data.train_sentences", count),
-                f": {train.path} has {total:,} to train on",
-            )
-        )
+        raise DataError(f"data.train_sentences={count}: {train.path} has {total:,} to train on")
     if by_document:
         drawn: list[int] = []
         for sentences in _shuffled_documents(train, seed):
@@ -164,19 +159,18 @@ def hold_out(
     total = len(train.sentences)
     if total < 2:
         unit = "text" if train.sentences and train.sentences[0].labels else "sentence"
-        few = f"{train.path}: one {unit} is not enough to split off a dev corpus; name one with "
-        raise DataError(Message(few, Setting("data.dev_file")))
+        raise DataError(
+            f"{train.path}: one {unit} is not enough to split off a dev corpus; name one with "
+            "data.dev_file"
+        )
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)
     if by_document:
         chosen = set(_documents_near(train, count, seed))
         if not chosen:
             raise DataError(
-                Message(
-                    f"{train.path}: one document is not enough to split off a dev corpus of whole "
-                    "documents; name one with ",
-                    Setting("data.dev_file"),
-                )
+                f"{train.path}: one document is not enough to split off a dev corpus of whole "
+                "documents; name one with data.dev_file"
             )
     else:
         order = list(range(total))

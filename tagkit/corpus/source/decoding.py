@@ -15,7 +15,7 @@ from typing import BinaryIO
 from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
-from tagkit.wording import LONE_SURROGATE, Message, Setting, reason
+from tagkit.wording import LONE_SURROGATE, reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
@@ -234,20 +234,20 @@ class _Decoder:
         for mark, marked in _MARKS:
             if piece.startswith(mark):
                 problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
-                named = Setting("data.encoding", marked)
-                raise FileError(self._source, 1, Message(problem, named))
+                named = f"data.encoding={marked}"
+                raise FileError(self._source, 1, f"{problem}{named}")
         # Beside each letter of most scripts stands a byte that is a control character in UTF-8.
         begins = piece[:_LOOKED_AT]
         controls = len(begins) - len(begins.translate(None, _CONTROLS))
         if len(begins) >= _ENOUGH and 4 * controls > len(begins):
             problem = "holds control characters rather than text, as UTF-16 does. Name its encoding"
-            named = Setting("data.encoding", "utf-16-le")
-            raise FileError(self._source, 1, Message(f"{problem} with ", named, " or utf-16-be"))
+            named = "data.encoding=utf-16-le"
+            raise FileError(self._source, 1, f"{problem} with {named} or utf-16-be")
 
     def _failure(self, line: int, problem: str) -> FileError:
         """That the text is not in its encoding, and how another one is named."""
-        remedy = (". Name the file's encoding with ", Setting("data.encoding"), _EXAMPLES)
-        return FileError(self._source, line, Message(problem, *remedy))
+        remedy = (". Name the file's encoding with ", "data.encoding", _EXAMPLES)
+        return FileError(self._source, line, f"{problem}{''.join(remedy)}")
 
 
 def _too_long(source: str, number: int, limit: int) -> FileError:

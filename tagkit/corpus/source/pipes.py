@@ -3,7 +3,6 @@
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.source.source import is_pipe, source_name
 from tagkit.errors import DataError
-from tagkit.wording import Message, Setting
 
 
 def refuse_one_pipe_for_two(data: DataConfig) -> None:
@@ -14,12 +13,14 @@ def refuse_one_pipe_for_two(data: DataConfig) -> None:
     """
     seen = {data.train_file}
     for path, setting in (
-        (data.dev_file, Setting("data.dev_file")),
-        (data.test_file, Setting("data.test_file")),
+        (data.dev_file, "data.dev_file"),
+        (data.test_file, "data.test_file"),
     ):
         if path and path in seen and is_pipe(path):
-            once = f"{source_name(path)}: can be read once, and another corpus is read from it "
-            raise DataError(Message(once, "already; name a file with ", setting))
+            raise DataError(
+                f"{source_name(path)}: can be read once, and another corpus is read from it "
+                f"already; name a file with {setting}"
+            )
         seen.add(path)
 
 

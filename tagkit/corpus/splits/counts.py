@@ -14,7 +14,7 @@ from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence, TagColumn
 from tagkit.text.scheme_detection import count_steps, judge
 from tagkit.text.schemes import DISPLAY, OUTSIDE, has_spans
-from tagkit.wording import Message, Setting, listed, plural, quoted
+from tagkit.wording import listed, plural, quoted
 
 
 def several_classes(config: Config, train: Split) -> bool:
@@ -65,8 +65,10 @@ def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
     if always and len(known) == 1:
         problem = f"is of the class {quoted(always[0])}: expected two classes or more"
         if is_split and dev.classes().keys() - known.keys():
-            said = f"{train.path}: every text that is left when dev is split off {problem}. "
-            raise DataError(Message(said, "Name a dev corpus (", Setting("data.dev_file"), ")"))
+            raise DataError(
+                f"{train.path}: every text that is left when dev is split off {problem}. Name a "
+                "dev corpus (data.dev_file)"
+            )
         raise DataError(f"{train.path}: every text {problem}")
     if not known:
         raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
@@ -74,12 +76,9 @@ def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
     if found and not found.keys() & known.keys():
         if is_split:
             raise DataError(
-                Message(
-                    f"{train.path}: no class of the texts that are split off for dev is among "
-                    "those that are left, as each class has too few texts. Name a dev corpus (",
-                    Setting("data.dev_file"),
-                    "), or label more texts of each class",
-                )
+                f"{train.path}: no class of the texts that are split off for dev is among those "
+                "that are left, as each class has too few texts. Name a dev corpus "
+                "(data.dev_file), or label more texts of each class"
             )
         ours, theirs = (listed(sorted(labels)[:5]) for labels in (known, found))
         raise DataError(

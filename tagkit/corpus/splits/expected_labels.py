@@ -10,7 +10,6 @@ from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.corpus.source.layout import CONLLU
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError
-from tagkit.wording import Message, Setting
 
 
 def holds_nothing(name: str, kinds: LabelKinds) -> DataError:
@@ -53,36 +52,37 @@ def format_with_labels(
         expected = f"{source.name}: expected {_WANTED[kinds]}"
         found_instead = f"found {format.about} (read as {format.name}"
         if of_model:
-            why = f", as the model {_DOES[kinds]}; {found_instead}). "
-            raise DataError(Message(expected, why, _remedy_of_model(format, kinds)))
+            raise DataError(
+                f"{expected}, as the model {_DOES[kinds]}; {found_instead}). "
+                f"{_remedy_of_model(format, kinds)}"
+            )
         remedy = _remedy(source, format, kinds)
-        raise DataError(Message(f"{expected}, {found_instead}; ", remedy, ")"))
+        raise DataError(f"{expected}, {found_instead}; {remedy})")
     if found.note:
         note(found.note)
     return format
 
 
-def _remedy(source: Source, format: Format, kinds: LabelKinds) -> Message:
+def _remedy(source: Source, format: Format, kinds: LabelKinds) -> str:
     """What to do about a format without the labels that were expected."""
-    remedy = Message(Setting("data.format"), " chooses another format")
+    remedy = "data.format chooses another format"
     if kinds.tags and not kinds.classes and format.holds == "classes":
-        return Message(Setting("task", "classify"), " trains on classes; ", remedy)
+        return f"task=classify trains on classes; {remedy}"
     if kinds.tags and not kinds.classes and format.holds == "text" and not source.is_folder():
         # A column file with one broken line may look like raw text.
-        columns = Setting("data.format", "columns")
-        remedy = Message(columns, " names the first line that does not fit; ", remedy)
+        remedy = f"data.format=columns names the first line that does not fit; {remedy}"
     if format.holds == "text":
-        return Message(Setting("task", "language-model"), " trains on plain text; ", remedy)
+        return f"task=language-model trains on plain text; {remedy}"
     return remedy
 
 
-def _remedy_of_model(format: Format, kinds: LabelKinds) -> Message:
+def _remedy_of_model(format: Format, kinds: LabelKinds) -> str:
     """Which file, or which model, would fit where a model and a file do not."""
-    remedy = Message(f"Name a file with {_LABELS[kinds]}")
+    remedy = f"Name a file with {_LABELS[kinds]}"
     if format.holds != "text":
         task = "classify" if format.holds == "classes" else "tag"
-        remedy = Message(remedy, ", or a model trained with ", Setting("task", task))
-    return Message(remedy, "; ", Setting("data.format"), " chooses another format")
+        remedy = f"{remedy}, or a model trained with task={task}"
+    return f"{remedy}; data.format chooses another format"
 
 
 def other_column(format: str, data: DataConfig) -> str:
@@ -93,10 +93,9 @@ def other_column(format: str, data: DataConfig) -> str:
         data: how it was read.
     """
     if format == CONLLU and data.first_tag_column is None:
-        example = Setting("data.tag_column", f"MISC.{KEY}")
-        return Message(" in UPOS. Name the column of the tags, for example with ", example)
+        return f" in UPOS. Name the column of the tags, for example with data.tag_column=MISC.{KEY}"
     if format in (CONLLU, "columns"):
-        return Message(". ", Setting("data.tag_column"), " names another column")
+        return ". data.tag_column names another column"
     return ""
 
 
@@ -135,10 +134,10 @@ def refuse_unread_columns(data: DataConfig, name: str, formats: Sequence[Format]
     is_grid = any(format.is_grid for format in formats)
     is_table = any(format.has_named_columns for format in formats)
     for value, named, is_read, what in (
-        (data.token_column, Setting("data.token_column"), is_grid, "column files and CoNLL-U"),
-        (data.tag_column, Setting("data.tag_column"), is_grid, "column files and CoNLL-U"),
-        (data.text_column, Setting("data.text_column"), is_table, "TSV and CSV"),
-        (data.label_column, Setting("data.label_column"), is_table, "TSV and CSV"),
+        (data.token_column, "data.token_column", is_grid, "column files and CoNLL-U"),
+        (data.tag_column, "data.tag_column", is_grid, "column files and CoNLL-U"),
+        (data.text_column, "data.text_column", is_table, "TSV and CSV"),
+        (data.label_column, "data.label_column", is_table, "TSV and CSV"),
     ):
         if value is not None and not is_read:
-            raise DataError(Message(holds, named, f" is for {what}"))
+            raise DataError(f"{holds}{named} is for {what}")

@@ -32,7 +32,7 @@ from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import Message, Setting, joined, plural, quoted
+from tagkit.wording import joined, plural, quoted
 
 _ALL_OUTSIDE = "every tag is O, so there is nothing to learn"
 
@@ -97,14 +97,14 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     """
     data = config.data
     if not data.train_file:
-        raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
+        raise DataError("no training corpus: name one with data.train_file")
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
         train = distinct_phrases(train)
     train = with_option_notes(train, data)
     if has_spans(train.scheme) and not any(train.entities()):
         remedy = other_column(train.format, data)  # of the whole file; a part of it may be so too
-        raise DataError(Message(f"{train.path}: {_ALL_OUTSIDE}", remedy))
+        raise DataError(f"{train.path}: {_ALL_OUTSIDE}{remedy}")
     if kinds.classes:  # before a part is held out, so that messages name lines of the file
         check_classes(train, several=several_classes(config, train))
     if data.weights:
@@ -169,11 +169,9 @@ def _refuse_one_tag(train: Split, data: DataConfig) -> None:
     if train.scheme == PLAIN and len(labels) == 1 and not data.tag_columns:
         every = f"every tag is {quoted(min(labels))}"
         if train.sentences[0].labels:
-            classes = Setting("task", "classify")
-            raise DataError(Message(f"{train.path}: {every}: learn the classes alone, ", classes))
+            raise DataError(f"{train.path}: {every}: learn the classes alone, task=classify")
         remedy = other_column(train.format, data)
-        problem = f"{train.path}: there is nothing to learn, as {every}"
-        raise DataError(Message(problem, remedy))
+        raise DataError(f"{train.path}: there is nothing to learn, as {every}{remedy}")
 
 
 def read_split(
@@ -295,8 +293,10 @@ def _scheme(
         return scheme_of(sentences, name, data.scheme, expected, remedy)
     if any(len(sentence.columns) != len(data.tag_columns) for sentence in sentences):
         wanted = plural(len(data.tag_columns), "tag column")
-        expects = f"{name}: expected a column file or CoNLL-U with {wanted} ("
-        raise DataError(Message(expects, Setting("data.tag_column"), f"); found {found}"))
+        raise DataError(
+            f"{name}: expected a column file or CoNLL-U with {wanted} (data.tag_column); found "
+            f"{found}"
+        )
     if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
         return scheme_of(sentences, name, PLAIN, None)
     return scheme_of(sentences, name, data.scheme, expected, remedy)
@@ -356,21 +356,15 @@ def with_document_note(train: Split, limit: int) -> Split:
     numbers = [sentence.document for sentence in train.sentences]
     if all(left is None or left != right for left, right in pairwise(numbers)):
         raise DataError(
-            Message(
-                f"{train.path}: each sentence is a document of its own, so that ",
-                Setting("encoder.context", "document"),
-                " has no effect; use a format that marks documents (-DOCSTART- in column files, "
-                "# newdoc in CoNLL-U, texts with spans), or ",
-                Setting("encoder.context", "sentence"),
-            )
+            f"{train.path}: each sentence is a document of its own, so that "
+            "encoder.context=document has no effect; use a format that marks documents (-DOCSTART- "
+            "in column files, # newdoc in CoNLL-U, texts with spans), or encoder.context=sentence"
         )
     if len({*numbers}) > 1:
         return train
-    said = Message(
+    said = (
         f"{train.path}: no mark of a document (-DOCSTART-, # newdoc): all of it is one document, "
-        f"read in parts of up to {limit:,} words (",
-        Setting("encoder.context_words"),
-        ")",
+        f"read in parts of up to {limit:,} words (encoder.context_words)"
     )
     return replace(train, notes=(*train.notes, said))
 
@@ -385,10 +379,9 @@ def with_consistency_note(train: Split, share: float) -> Split:
     numbers = [sentence.document for sentence in train.sentences]
     if any(left == right and (left or 0) > 0 for left, right in pairwise(numbers)):
         return train
-    said = Message(
-        f"{train.path}: no mark (-DOCSTART-, # newdoc) puts two sentences into one document; ",
-        Setting("head.label_consistency", f"{share:g}"),
-        " changes the answers for texts and marked files alone",
+    said = (
+        f"{train.path}: no mark (-DOCSTART-, # newdoc) puts two sentences into one document; "
+        f"head.label_consistency={share:g} changes the answers for texts and marked files alone"
     )
     return replace(train, notes=(*train.notes, said))
 

@@ -19,7 +19,7 @@ from tagkit.errors import ConfigError, DataError
 from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.text.units import Units
-from tagkit.wording import OUTPUT, Message, Setting, reason
+from tagkit.wording import reason
 
 # Lines, of which nine of ten show what a file is, up to the first one that is no token's. A text
 # may have a book a line.
@@ -36,7 +36,7 @@ def read_texts(data: DataConfig) -> Corpus:
             a pair, with `data.pairs`.
     """
     if not data.train_file:
-        raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
+        raise DataError("no training corpus: name one with data.train_file")
     lines = _read(data.train_file, data)
     stop = len(lines)
     if not data.dev_file:
@@ -44,11 +44,8 @@ def read_texts(data: DataConfig) -> Corpus:
         stop -= max(1, round(stop * data.dev_fraction))
     if not stop:
         raise DataError(
-            Message(
-                f"{data.train_file}: one line is not enough to split off a dev corpus; name "
-                "one with ",
-                Setting("data.dev_file"),
-            )
+            f"{data.train_file}: one line is not enough to split off a dev corpus; name one with "
+            "data.dev_file"
         )
     units = _units(data, lines.lines(0, stop))
     if data.dev_file:
@@ -75,12 +72,12 @@ def refuse_inside(output: str, data: DataConfig) -> None:
             raise ConfigError(
                 "output.dir",
                 [
-                    Message(
+                    (
                         f"{output} lies in {path}, all of whose files are text to read; name "
-                        "another (", OUTPUT, ")"
+                        "another (output.dir)"
                     )
                 ],
-            )  # fmt: skip
+            )
 
 
 def read_text(path: str, data: DataConfig, units: Units) -> Split:

@@ -15,7 +15,7 @@ from tagkit.storage import write_whole
 from tagkit.storage.places import require_place
 from tagkit.text.json_text import from_json, kind_of, to_json
 from tagkit.text.records import Sentence
-from tagkit.wording import Message, Setting, plural, quoted, reason
+from tagkit.wording import plural, quoted, reason
 
 
 def read_weights(path: str, split: Split) -> tuple[float, ...]:
@@ -37,9 +37,7 @@ def read_weights(path: str, split: Split) -> tuple[float, ...]:
                 found.append(_weight(line, path, number, split.sentences[len(found)], split.path))
     except (OSError, ValueError) as error:
         because = reason(error)
-        raise DataError(
-            Message(f"{path}: cannot be read: {because} (", Setting("data.weights"), ")")
-        ) from None
+        raise DataError(f"{path}: cannot be read: {because} (data.weights)") from None
     if len(found) < len(split.sentences):
         raise DataError(f"{path}: {_one_for_each(split)}, found {len(found):,}")
     if not any(found):

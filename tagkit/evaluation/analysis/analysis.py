@@ -34,7 +34,6 @@ from tagkit.evaluation.scores.scores import Score, score_of
 from tagkit.evaluation.scores.significance import interval
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
-from tagkit.wording import Message, Setting
 
 ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
 _OF_COLUMNS = {"calibration"}  # those that a report on several columns has a place for
@@ -361,21 +360,24 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
         train: the training corpus, perhaps.
     """
     if name == "calibration":
-        return "" if _judged(report) else Message(
-            "there are no probabilities to look at: ", Setting(name), " needs a model, or a file "
-            "of predictions in JSON Lines (jsonl) with their probabilities (confidence)"
-        )  # fmt: skip
+        return (
+            ""
+            if _judged(report)
+            else (
+                f"there are no probabilities to look at: {name} needs a model, or a file of "
+                "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
+            )
+        )
     if name == "interval":
         return ""
     needed = "tags" if name == "slices" else "spans"
     if tags is None:
-        return Message("the corpus holds classes of texts: ", Setting(name), f" is for {needed}")
+        return f"the corpus holds classes of texts: {name} is for {needed}"
     corpus, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
     if is_plain and needed == "spans":
-        return Message(f"{corpus}: holds plain labels: ", Setting(name), " is for spans")
+        return f"{corpus}: holds plain labels: {name} is for spans"
     if is_plain and train is None:
-        return Message(f"{corpus}: holds plain labels: ", Setting(name), " of these needs ",
-                       Setting("train"), ", the training corpus")  # fmt: skip
+        return f"{corpus}: holds plain labels: {name} of these needs train=..., the training corpus"
     return ""
 
 

@@ -19,7 +19,6 @@ from tagkit.evaluation.scores.metrics import Comparison, Kind
 from tagkit.evaluation.scores.significance import SentenceCounts
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.schemes import DISPLAY, SpanTuple, span_tuples
-from tagkit.wording import Message, Setting
 
 # Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose
 # last part is the label.
@@ -42,9 +41,9 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
         raise DataError(NO_ANALYSES)
     if isinstance(report, ColumnsReport):
         raise DataError(
-            Message("this model predicts several tag columns: analyses, comparisons and pages are "
-                    "of one, which ", Setting("data.tag_column"), " names")
-        )  # fmt: skip
+            "this model predicts several tag columns: analyses, comparisons and pages are of one, "
+            "which data.tag_column names"
+        )
     if found := label_reports(report):
         return found
     raise DataError("this model predicts neither tags nor classes, which these analyses are of")

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from tagkit.errors import DataError
 from tagkit.text.json_text import Record, plain
-from tagkit.wording import Message, Setting
 
 LEVEL = 0.9  # of the intervals of forecasts
 MIN_SIZES = 3  # distinct ones, as the law has three parameters
@@ -162,19 +161,17 @@ class LearningCurve(Record):
                 "bring: a larger or harder dev corpus may",
             )
         *smaller, last = self.mean_scores().values()
-        more_seeds = Message("more seeds (", Setting("train.seeds", "1,2,3"), ") would tell")
+        more_seeds = "more seeds (train.seeds=1,2,3) would tell"
         if last < max(smaller):
             found.append(
-                Message("a smaller part of the corpus scores more than all that was tried, so that "
-                        "chance outweighs size: ", more_seeds)
-            )  # fmt: skip
+                "a smaller part of the corpus scores more than all that was tried, so that chance "
+                f"outweighs size: {more_seeds}"
+            )
         elif self.deviation > _POOR_FIT:
             found.append(
-                Message(
-                    f"the scores lie off the law by {100 * self.deviation:.0f} % of their errors, "
-                    "so that the forecast is vague; larger sizes, or ", more_seeds,
-                )
-            )  # fmt: skip
+                f"the scores lie off the law by {100 * self.deviation:.0f} % of their errors, so "
+                f"that the forecast is vague; larger sizes, or {more_seeds}"
+            )
         if self.gain < _FLAT:
             found.append(
                 "more data of this kind would bring little: twice as much about "

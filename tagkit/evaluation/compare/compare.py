@@ -50,7 +50,7 @@ from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import LabelScore, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, span_tuples
-from tagkit.wording import Message, Setting, listed
+from tagkit.wording import listed
 
 # Of a record of JSON Lines, beside its classes; `inference.write.render` writes it.
 PROBABILITIES = "probabilities"
@@ -63,10 +63,10 @@ def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None
     Raises:
         DataError: one is given.
     """
-    given = {Setting("strict"): strict, Setting("data.scheme"): data.scheme != "auto"}
+    given = {"strict=True": strict, "data.scheme": data.scheme != "auto"}
     for option, is_given in given.items():
         if is_given:
-            raise DataError(Message(f"{because}: ", option, " is for spans"))
+            raise DataError(f"{because}: {option} is for spans")
 
 
 def compare_files(
@@ -104,9 +104,8 @@ def compare_files(
             kinds.
     """
     if data.tag_columns:
-        several = Setting("data.tag_column")
         raise DataError(
-            Message(several, ": expected one column, as files are compared by one column at a time")
+            "data.tag_column: expected one column, as files are compared by one column at a time"
         )
     gold, predicted = open_sides(
         gold_file, predicted_file, data, pred_column, note, confidence=confidence

@@ -30,10 +30,10 @@ from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_col
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.scores.pairing import Labelled
 from tagkit.text.records import Sentence
-from tagkit.wording import Message, Setting, listed, plural
+from tagkit.wording import listed, plural
 
-_OTHER_COLUMN = Message(". ", Setting("pred_column"), " names another column")
-_NAME_FILE = Message("name a file with the predictions with ", Setting("pred"))
+_OTHER_COLUMN = ". pred_column names another column"
+_NAME_FILE = "name a file with the predictions with pred=..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,10 @@ def open_sides(
     if pred_column is None:
         pred_column = _column_of_predictions(sources, formats, data, columns)
     elif not (formats[1].is_grid or columns):
-        holds = f"{predicted.name}: holds {formats[1].about} (read as {formats[1].name}): "
-        raise DataError(Message(holds, Setting("pred_column"), " is for column files and CoNLL-U"))
+        raise DataError(
+            f"{predicted.name}: holds {formats[1].about} (read as {formats[1].name}): pred_column "
+            "is for column files and CoNLL-U"
+        )
     if columns:
         compared = f"of the tags of {listed(columns)} those of {pred_column} are compared"
         note(f"{predicted.name}: {compared}")
@@ -187,7 +189,7 @@ def _column_of_predictions(
         if wanted is not None and str(wanted) in columns:
             return str(wanted)
         has = f"{sources[1].name}: has tags of {listed(columns)}"
-        raise DataError(Message(f"{has}; name those to compare with ", Setting("pred_column")))
+        raise DataError(f"{has}; name those to compare with pred_column")
     if wanted is None or not gold.is_grid or not predicted.is_grid:
         return wanted if predicted.is_grid else None
     if CONLLU in (gold.name, predicted.name):  # columns without names cannot mean that of a name
@@ -201,11 +203,8 @@ def _column_of_predictions(
     ]
     if ours and len(behind) > 1:
         raise DataError(
-            Message(
-                f"{sources[1].name}: has columns {listed(behind)} behind those of "
-                f"{sources[0].name}: name the predicted one of column {wanted} with ",
-                Setting("pred_column"),
-            )
+            f"{sources[1].name}: has columns {listed(behind)} behind those of {sources[0].name}: "
+            f"name the predicted one of column {wanted} with pred_column"
         )
     return None
 
@@ -225,7 +224,7 @@ def _two_columns(
     name = source.name
     if format.holds != "text" and not format.is_grid:
         # Only columns have a place for two labels of one token.
-        raise DataError(Message(f"{name}: holds {format.about}; ", _NAME_FILE))
+        raise DataError(f"{name}: holds {format.about}; {_NAME_FILE}")
     # A file that was recognised as nothing else is read as columns: the first line that does not
     # fit is then named in an error.
     format = format if format.is_grid else FORMATS["columns"]
@@ -261,14 +260,14 @@ def _columns_of_pair(
     name, rows = source.name, list(_all_cells(source))
     if rows and len(rows[0]) < 3:
         raise DataError(
-            Message(f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
-                    f"{plural(len(rows[0]), 'column')}; ", _NAME_FILE)
-        )  # fmt: skip
+            f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
+            f"{plural(len(rows[0]), 'column')}; {_NAME_FILE}"
+        )
     if is_conllu and pred_column is None:
         raise DataError(
-            Message(f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name "
-                    "their column with ", Setting("pred_column"), ", or ", _NAME_FILE)
-        )  # fmt: skip
+            f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name their "
+            f"column with pred_column, or {_NAME_FILE}"
+        )
     last = -2 if rows and ends_with_probability(rows[0]) else -1
     gold: Column | None = data.first_tag_column
     if gold is None:
@@ -306,14 +305,9 @@ def _refuse_unpaired(name: str, rows: Sequence[Sequence[str]], gold: int, predic
         alike(each, other) > alike(*pair) for each, other in zip(pair, found, strict=True)
     ):
         raise DataError(
-            Message(
-                f"{name}: the tags of column {pair[0]} are like those of column {found[0]}, "
-                f"and those of column {pair[1]} like those of column {found[1]}: name the gold "
-                "and the predicted ones with ",
-                Setting("data.tag_column"),
-                " and ",
-                Setting("pred_column"),
-            )
+            f"{name}: the tags of column {pair[0]} are like those of column {found[0]}, and those "
+            f"of column {pair[1]} like those of column {found[1]}: name the gold and the predicted "
+            "ones with data.tag_column and pred_column"
         )
 
 
@@ -358,16 +352,14 @@ def _format_of(
     if format.holds == "text" and not source.is_folder():
         # As columns of a regular width, such lines would be scored: the last word of each as a tag.
         if not said or (data.tag_column is None and looks_like_prose(source.beginning())):
-            columns = Setting("data.format", "columns")
             raise DataError(
-                Message(f"{source.name}: expected labels, found raw text, a line a text; name a "
-                        "file with labels, or, for a token a line, ", columns)
-            )  # fmt: skip
+                f"{source.name}: expected labels, found raw text, a line a text; name a file with "
+                "labels, or, for a token a line, data.format=columns"
+            )
         format = FORMATS["columns"]
-        said = Message(
-            f"{source.name}: read as columns, though nothing in its lines looks like labels (",
-            Setting("data.format"),
-            " chooses another format)",
+        said = (
+            f"{source.name}: read as columns, though nothing in its lines looks like labels "
+            "(data.format chooses another format)"
         )
     if said:
         note(said)

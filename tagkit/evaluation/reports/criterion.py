@@ -21,7 +21,7 @@ from tagkit.evaluation.scores.metrics import (
     history_key,
     metrics_of,
 )
-from tagkit.wording import Message, Setting, clipped, listed, quoted
+from tagkit.wording import clipped, listed, quoted
 
 AUTO, LOSS = "auto", "loss"
 _OF_LABEL = "f1:"  # before a label
@@ -137,8 +137,10 @@ def find_column_criterion(metric: str, names: Mapping[str, str], usual: str) -> 
 
 
 def _unknown(metric: str, names: Iterable[str]) -> DataError:
-    problem = f": no such metric of this model; there are: {', '.join(names)}"
-    return DataError(Message(Setting("train.metric", clipped(metric)), problem))
+    return DataError(
+        f"train.metric={clipped(metric)}: no such metric of this model; there are: "
+        f"{', '.join(names)}"
+    )
 
 
 def names_of(kinds: Sequence[Kind]) -> list[str]:
@@ -164,16 +166,15 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
     for split in (corpus.train, corpus.dev):
         labels: Collection[str] = split.classes() if kind.of_texts else split.labels()
         if criterion.label not in labels:
-            given = Setting("train.metric", clipped(criterion.key))
+            given = f"train.metric={clipped(criterion.key)}"
             there = listed(sorted(label or _BARE for label in labels)) or "none"
             if not criterion.label and criterion.key.endswith(_OF_LABEL):  # not f1:_
-                raise DataError(
-                    Message(given, f": expected a {word} behind the colon; there are: {there}")
-                )
+                raise DataError(f"{given}: expected a {word} behind the colon; there are: {there}")
             holder = "text" if kind.of_texts else "span" if kind is Kind.SPANS else "token"
             shown = quoted(criterion.label or _BARE)
-            found = f": no {holder} has the {word} {shown} in {split.path}; there are: {there}"
-            raise DataError(Message(given, found))
+            raise DataError(
+                f"{given}: no {holder} has the {word} {shown} in {split.path}; there are: {there}"
+            )
 
 
 def _headline(report: Report) -> float:

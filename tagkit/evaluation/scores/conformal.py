@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from tagkit.errors import DataError
 from tagkit.text.json_text import Record
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 LIMIT = 100  # members of a set of tag sequences
 # Thresholds are kept for the coverages 0.5, 0.505, ..., 0.99, as whole numbers of these steps.
@@ -107,23 +107,22 @@ class SetCalibration(Record):
         step = _step(coverage)
         if step - _MIN_COVERAGE_STEPS < len(self.thresholds):
             return self.thresholds[step - _MIN_COVERAGE_STEPS]
-        setting, needed = Setting("coverage", f"{coverage:g}"), sentences_needed(coverage)
+        setting, needed = f"coverage={coverage:g}", sentences_needed(coverage)
         if self.count < needed:
             raise DataError(
-                Message(setting, f": needs a calibration corpus of at least "
-                        f"{needed:,} sentences or texts, found one of {self.count:,}: "
-                        "calibrate the model with more")
-            )  # fmt: skip
+                f"{setting}: needs a calibration corpus of at least {needed:,} sentences or texts, "
+                f"found one of {self.count:,}: calibrate the model with more"
+            )
         lower = (
             f"expected a coverage of at most {self.most:g}"
             if self.thresholds
             else "no coverage is possible"
         )
         raise DataError(
-            Message(setting, f": only {self.found:,} of {self.count:,} sentences or texts of the "
-                    f"calibration corpus have the right answer among the {self.limit} most "
-                    f"probable: {lower}")
-        )  # fmt: skip
+            f"{setting}: only {self.found:,} of {self.count:,} sentences or texts of the "
+            f"calibration corpus have the right answer among the {self.limit} most probable: "
+            f"{lower}"
+        )
 
     @property
     def most(self) -> float | None:
@@ -203,9 +202,7 @@ def _step(coverage: float) -> int:
     """
     if not _MIN_COVERAGE_STEPS / _STEPS <= coverage <= _MAX_COVERAGE_STEPS / _STEPS:
         found = clipped(repr(coverage))
-        raise DataError(
-            Message(Setting("coverage"), f": expected a number from 0.5 to 0.99, found {found}")
-        )
+        raise DataError(f"coverage=...: expected a number from 0.5 to 0.99, found {found}")
     # 0.9 x 200 is 180, but for the last digits of a binary number.
     return math.ceil(coverage * _STEPS - 1e-9)
 

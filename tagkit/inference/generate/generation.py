@@ -18,7 +18,7 @@ from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import Record
 from tagkit.text.pairs import DELIMITER, prefix_problem
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +116,10 @@ def whole_prompt(reader: LanguageModelReader, prompt: str) -> str:
 
 def _ending(reader: LanguageModelReader, end: Ended | None) -> Ending:
     if end == "halt" and not reader.has_halt:
-        raise DataError(
-            Message(
-                Setting("end", "halt"),
-                ": the model has no halting probability; expected symbol or length",
-            )
-        )
+        raise DataError("end=halt: the model has no halting probability; expected symbol or length")
     if end == "symbol" and reader.end in reader.banned:
         raise DataError(
-            Message(
-                Setting("end", "symbol"),
-                ": the model has no unit for the end of a line; expected halt or length",
-            )
+            "end=symbol: the model has no unit for the end of a line; expected halt or length"
         )
     end = end or ("halt" if reader.has_halt else "symbol")
     return Ending(reader.end if end == "symbol" else None, by_halt=end == "halt")
@@ -154,11 +146,8 @@ def _banned(
         banned.append(reader.delimiter)
     if len(set(banned)) == reader.vocabulary_size:  # as where training knew no word
         raise DataError(
-            Message(
-                "there is nothing to generate: the model knows no unit but the unknown one (",
-                Setting("allow_unknown", True),
-                " generates it)",
-            )
+            "there is nothing to generate: the model knows no unit but the unknown one "
+            "(allow_unknown=True generates it)"
         )
     return tuple(banned)
 

@@ -9,24 +9,24 @@ from tagkit.errors import DataError
 from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
 from tagkit.nn.generation.ended import Ended
 from tagkit.value_checks import check_count
-from tagkit.wording import Message, Setting, clipped, plural
+from tagkit.wording import clipped, plural
 
 _LARGEST = sys.float_info.max  # a whole number may be larger
 ENDS: tuple[Ended, ...] = get_args(Ended)
 # Options that are numbers: which ones have a meaning, and how that is said.
-_NUMBERS: dict[Setting, tuple[Callable[[float], bool], str]] = {
-    Setting("temperature"): (lambda value: 0 <= value <= _LARGEST, "a finite number, at least 0"),
-    Setting("top_p"): (lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
-    Setting("repetition_penalty"): (
+_NUMBERS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "temperature": (lambda value: 0 <= value <= _LARGEST, "a finite number, at least 0"),
+    "top_p": (lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
+    "repetition_penalty": (
         lambda value: 0 < value <= _LARGEST, "a finite number above 0",
     ),
-    Setting("length_penalty"): (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
+    "length_penalty": (lambda value: 0 <= value <= 10, "a number from 0 to 10"),
     # As train.seed.
-    Setting("seed"): (
+    "seed": (
         lambda value: 0 <= value < 2**63, "a whole number, at least 0 and below 2**63",
     ),
 }  # fmt: skip
-_OF_SAMPLING = (Setting("temperature"), Setting("top_k"), Setting("top_p"), Setting("seed"))
+_OF_SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def options_of(given: Mapping[str, Any]) -> GenerationOptions:
     )
 
 
-def without_effect(given: Mapping[str, Any]) -> Message | None:
+def without_effect(given: Mapping[str, Any]) -> str | None:
     """Why an option would have no effect beside the others; None if each has one.
 
     An option that is ignored hides a mistake.
@@ -94,21 +94,20 @@ def without_effect(given: Mapping[str, Any]) -> Message | None:
         given: the options that a caller gives, by name, also with their defaults as values.
     """
     used = {name for name, value in given.items() if value is not None and value is not False}
-    beam, one_text = Setting("beam"), " there is one text"
-    idle: tuple[Setting, ...] = ()
-    because = Message()
+    idle: tuple[str, ...] = ()
+    because = ""
     if given.get("beam"):
-        idle = (Setting("greedy"), Setting("repetition_penalty"), *_OF_SAMPLING)
-        because = Message(" has no effect on a search with ", beam)
+        idle = ("greedy", "repetition_penalty", *_OF_SAMPLING)
+        because = " has no effect on a search with beam=..."
     elif "length_penalty" in used:
-        idle, because = (Setting("length_penalty"),), Message(" is for ", beam)
+        idle, because = ("length_penalty",), " is for beam=..."
     elif given.get("greedy"):
-        idle = (*_OF_SAMPLING, Setting("samples"))
-        because = Message(" is for sampling: with ", Setting("greedy", True), one_text)
+        idle = (*_OF_SAMPLING, "samples")
+        because = " is for sampling: with greedy=True there is one text"
     elif given.get("temperature") == 0:  # the most probable unit: nothing is divided by 0
-        idle = (*_OF_SAMPLING[1:], Setting("samples"))
-        because = Message(" is for sampling: with ", Setting("temperature", 0), one_text)
-    return next((Message(option, because) for option in idle if option.name in used), None)
+        idle = (*_OF_SAMPLING[1:], "samples")
+        because = " is for sampling: with temperature=0 there is one text"
+    return next((f"{option}=...{because}" for option in idle if option in used), None)
 
 
 def check_options(options: GenerationOptions) -> None:
@@ -117,29 +116,23 @@ def check_options(options: GenerationOptions) -> None:
     Raises:
         DataError: a value, with the name of its option.
     """
-    check_count(Setting("max_units"), options.max_units)
-    check_count(Setting("top_k"), options.top_k, 0)
+    check_count("max_units", options.max_units)
+    check_count("top_k", options.top_k, 0)
     # As many rows are read at once, each with a score for every unit.
-    check_count(Setting("samples"), options.samples, 1, MAX_SAMPLES)
-    check_count(Setting("beam"), options.beam, 0, MAX_BEAM)
-    for setting, (is_valid, expected) in _NUMBERS.items():
-        value = getattr(options, setting.name)
+    check_count("samples=...", options.samples, 1, MAX_SAMPLES)
+    check_count("beam=...", options.beam, 0, MAX_BEAM)
+    for name, (is_valid, expected) in _NUMBERS.items():
+        value = getattr(options, name)
         if not is_valid(value):
             found = clipped(repr(value))
-            raise DataError(Message(setting, f": expected {expected}, found {found}"))
+            raise DataError(f"{name}=...: expected {expected}, found {found}")
     if options.end not in (None, *ENDS):
         found = clipped(repr(options.end))
-        raise DataError(Message(Setting("end"), f": expected {' or '.join(ENDS)}, found {found}"))
+        raise DataError(f"end=...: expected {' or '.join(ENDS)}, found {found}")
     if options.beam and options.greedy:
-        raise DataError(
-            Message(Setting("greedy"), " and ", Setting("beam"), " are two searches: choose one")
-        )
+        raise DataError("greedy=True and beam=... are two searches: choose one")
     if options.beam and options.samples > options.beam:
         raise DataError(
-            Message(
-                Setting("samples"),
-                f": a beam of {options.beam} finds at most {plural(options.beam, 'text')}, "
-                f"not {options.samples:,}; give a larger ",
-                Setting("beam"),
-            )
+            f"samples=...: a beam of {options.beam} finds at most {plural(options.beam, 'text')}, "
+            f"not {options.samples:,}; give a larger beam"
         )

@@ -25,7 +25,6 @@ from tagkit.text.records import (
     TagSet,
     TextSets,
 )
-from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.sentence_predictor import SentencePredictor
@@ -45,21 +44,21 @@ def require_sets(
             of range or higher than its calibration corpus allows.
     """
     sentences_needed(coverage)  # checks its range
-    setting = Setting("coverage", f"{coverage:g}")
+    setting = f"coverage={coverage:g}"
     kinds = predictor.answers.sets
     if not kinds:
         lacks = predictor.answers.lacks_sets
         raise DataError(
-            Message(setting, ": expected a model of one tag column or of one class per text; this "
-                    f"one {lacks}")
-        )  # fmt: skip
+            f"{setting}: expected a model of one tag column or of one class per text; this one "
+            f"{lacks}"
+        )
     saved = predictor.calibration.sets if predictor.calibration is not None else {}
     missing = [kind for kind in kinds if kind not in saved]
     if missing:
         raise DataError(
-            Message(setting, ": this model is not calibrated for sets: run `tagkit calibrate MODEL "
-                    "FILE` with labelled text that it was not trained on")
-        )  # fmt: skip
+            f"{setting}: this model is not calibrated for sets: run `tagkit calibrate MODEL FILE` "
+            "with labelled text that it was not trained on"
+        )
     return {kind: (saved[kind], saved[kind].threshold(coverage)) for kind in kinds}
 
 
@@ -70,11 +69,11 @@ def refuse_removal(min_confidence: float | None) -> None:
         DataError: there is a probability below which answers are removed.
     """
     if min_confidence is not None:
-        both = Setting("coverage"), Setting("min_confidence")
+        both = "coverage=...", "min_confidence"
         raise DataError(
-            Message("expected either ", both[0], " or ", both[1], ", found both: a set also has "
-                    "answers that are improbable")
-        )  # fmt: skip
+            f"expected either {both[0]} or {both[1]}, found both: a set also has answers that are "
+            "improbable"
+        )
 
 
 def with_sets(

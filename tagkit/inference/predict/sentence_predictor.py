@@ -41,7 +41,7 @@ from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 from tagkit.text.windows import cut, windows
 from tagkit.value_checks import check_count
-from tagkit.wording import Setting, clipped, joined
+from tagkit.wording import clipped, joined
 
 
 class SentencePredictor:
@@ -324,7 +324,7 @@ class SentencePredictor:
         found = tags_in(self.config, prediction, scheme)
         if found and self.config.data.scheme == PLAIN and scheme != PLAIN:
             raise ConfigError(
-                Setting("scheme", scheme), ["the model predicts plain labels, which have no spans"]
+                f"scheme={scheme}", ["the model predicts plain labels, which have no spans"]
             )
         return found
 

@@ -60,7 +60,7 @@ def evaluate(
         DeviceError: the device cannot be used.
     """
     if cache is not None and model is None:
-        raise DataError("cache: is for a model, found predictions")
+        raise DataError("cache=...: is for a model, found predictions")
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note, cache)
     return scoring.report(gold, pred, _predictor(gold, pred, model, device, pred_column))
 

@@ -28,15 +28,15 @@ from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.language_scoring import language_report
 from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
-from tagkit.wording import Message, Setting, clipped, joined, listed, plural, quoted
+from tagkit.wording import clipped, joined, listed, plural, quoted
 
 _LANGUAGE_MODEL = "this is a language model"
 # Those that a command has a flag for.
 _OF_LABELS = (
-    Setting("data.format"),
-    Setting("data.on_misaligned"),
-    Setting("data.token_column"),
-    Setting("data.tag_column"),
+    "data.format",
+    "data.on_misaligned",
+    "data.token_column",
+    "data.tag_column",
 )
 
 
@@ -223,18 +223,18 @@ def check_cache(predictor: Predictor, cache: CacheOptions) -> None:
         DataError: it is refused.
     """
     if not isinstance(predictor.model, LanguageModel):
-        raise DataError(Message(Setting("cache"), " is for language models"))
+        raise DataError("cache=... is for language models")
     # Beyond that the exponent of a product of two states may be no number.
     highest = 1e6
     for option, found, is_valid, expected in (
-        (Setting("cache_window"), cache.window, cache.window >= 1, "a whole number, at least 1"),
-        (Setting("cache_theta"), cache.theta, 0 <= cache.theta <= highest,
+        ("cache_window", cache.window, cache.window >= 1, "a whole number, at least 1"),
+        ("cache_theta", cache.theta, 0 <= cache.theta <= highest,
          f"a number from 0 to {highest:,.0f}"),
-        (Setting("cache_share"), cache.share, 0 <= cache.share < 1, "a number from 0 to below 1"),
+        ("cache_share", cache.share, 0 <= cache.share < 1, "a number from 0 to below 1"),
     ):  # fmt: skip
         if not is_valid:
             shown = clipped(repr(found))
-            raise DataError(Message(option, f": expected {expected}, found {shown}"))
+            raise DataError(f"{option}: expected {expected}, found {shown}")
 
 
 def _with_words(report: Report, split: Split) -> Report:
@@ -262,7 +262,7 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
     moved = any(isinstance(name, str) and name in known and known.index(name) != place
                 for place, name in enumerate(given))  # fmt: skip
     if len(given) != wanted or moved:
-        raise DataError(Message(Setting("data.tag_column"), _other_columns(trained, data)))
+        raise DataError(f"data.tag_column{_other_columns(trained, data)}")
     named["feature_columns"] = trained.feature_columns
     # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):
@@ -308,8 +308,8 @@ def _refuse_unread(config: Config, data: DataConfig) -> None:
     """
     given = {name: getattr(data, name) for name in data.model_dump(exclude_defaults=True)}
     for option in _OF_LABELS:
-        if option.name.removeprefix("data.") in given:
-            raise DataError(Message(f"{_LANGUAGE_MODEL}: ", option, " is for labels"))
+        if option.removeprefix("data.") in given:
+            raise DataError(f"{_LANGUAGE_MODEL}: {option} is for labels")
     read_as = config.data.model_copy(update=given)
     refuse_without_effect(Config(task=config.task, data=read_as), "options")
 

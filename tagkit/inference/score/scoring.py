@@ -22,7 +22,6 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predict.predictor import Predictor
@@ -84,9 +83,8 @@ class Scoring:
             report = self._report_of_both(gold, pred, keep=keep, confidence=confidence)
         if self.strict and not counts_spans(report):
             raise DataError(
-                Message("the gold labels are no spans, but plain labels: ", Setting("strict"),
-                        " is for spans")
-            )  # fmt: skip
+                "the gold labels are no spans, but plain labels: strict=True is for spans"
+            )
         return report
 
     def _report_of_both(

@@ -18,7 +18,7 @@ from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.text.records import Prediction
 from tagkit.text.scheme_detection import Detection
 from tagkit.text.schemes import PLAIN
-from tagkit.wording import Message, Setting, clipped, listed
+from tagkit.wording import clipped, listed
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -84,11 +84,10 @@ def one_column(predictor: "Predictor", data: DataConfig) -> SelectedColumn | Non
     if data.tag_column not in columns:
         known = listed([str(column) for column in columns])
         several = ", or a list of as many" if len(columns) > 1 else ""
-        raise DataError(Message(
-            Setting("data.tag_column"),
-            f": expected one of the columns that the model predicts ({known}){several}; found "
-            f"{clipped(str(data.tag_column))}",
-        ))  # fmt: skip
+        raise DataError(
+            "data.tag_column: expected one of the columns that the model predicts "
+            f"({known}){several}; found {clipped(str(data.tag_column))}"
+        )
     place = columns.index(data.tag_column)
     labels = predictor.vocabulary.columns[place]
     return SelectedColumn(place, labels.name, labels.scheme)

@@ -16,7 +16,7 @@ from tagkit.inference.score.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.text.schemes import DISPLAY, has_spans
-from tagkit.wording import Message, once
+from tagkit.wording import once
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -184,7 +184,7 @@ def _of_other_tags(model: str, error: SchemeError) -> str:
         else "plain labels (such as parts of speech)"
         for scheme in (error.wanted, error.found)
     )
-    return Message(f"{model} predicts {predicts}; {error.path} has {has}", error.remedy)
+    return f"{model} predicts {predicts}; {error.path} has {has}{error.remedy}"
 
 
 def _runs(given: Any) -> Sequence[Any]:

@@ -24,7 +24,6 @@ from tagkit.models.answers.kind import (
 )
 from tagkit.models.answers.options import PredictionOptions, Removed
 from tagkit.text.records import Sentence
-from tagkit.wording import Message, Setting
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -89,12 +88,12 @@ def _require_room_for_sets(output_format: str) -> None:
         DataError: it is one.
     """
     if output_format != JSONL:
-        coverage, format = Setting("coverage"), Setting("output_format", JSONL)
+        coverage, format = "coverage=...", f"output_format={JSONL}"
         found = "" if output_format == "auto" else f", found {output_format}"
         raise DataError(
-            Message("the sets of ", coverage, " need ", format, f"{found}: other formats hold one "
-                    "answer for each sentence")
-        )  # fmt: skip
+            f"the sets of {coverage} need {format}{found}: other formats hold one answer for each "
+            "sentence"
+        )
 
 
 class Annotator:

@@ -31,7 +31,7 @@ from tagkit.storage.places import (
     require_place,
 )
 from tagkit.text.records import TaggedText
-from tagkit.wording import Message, Setting, once, reason
+from tagkit.wording import once, reason
 
 
 def fills_files(format: str) -> bool:
@@ -58,8 +58,7 @@ def check_output(output: Path | None, format: str, inputs: Iterable[str]) -> Non
     """
     if output is None:
         if fills_files(format):
-            folder = Setting("output.dir")
-            raise DataError(Message(f"{format} fills files: name a folder with ", folder))
+            raise DataError(f"{format} fills files: name a folder with output=...")
         refuse_input_as_standard_output(file for path in inputs for file in files_of(path))
         return
     read = [file for path in inputs for file in files_of(path)]

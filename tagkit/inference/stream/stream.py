@@ -25,7 +25,6 @@ from tagkit.limits import WINDOW_WORDS
 from tagkit.models.answers.kind import AUTO, COLUMNS, Style, other_ending
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
-from tagkit.wording import Message, Setting
 
 _Item = TypeVar("_Item")
 
@@ -122,9 +121,10 @@ def annotate_file(
             options.note(odd)
     if style.format == COLUMNS and is_conllu and style.keeps_lines(conllu=True):
         # Ranges and empty nodes are among its lines, which a column file would take for words.
-        said = f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
-        setting = Setting("output_format", CONLLU)
-        options.note(Message(said, setting, " fills in its own columns"))
+        options.note(
+            f"{source.name}: its lines get a column more, and are no CoNLL-U any more; "
+            f"output_format={CONLLU} fills in its own columns"
+        )
     chunks: Iterator[Chunk]
     if format.name == "text":
         chunks = _text(source, keep_blank=style.keeps_blank)
@@ -137,12 +137,8 @@ def annotate_file(
         if output.longest and not noted:  # once: a file of long lines has thousands
             noted = True
             options.note(
-                Message(
-                    f"{source.name}: a sentence has {output.longest:,} words; those over "
-                    f"{options.max_length:,} are tagged in overlapping windows (",
-                    Setting("max_length"),
-                    ")",
-                )
+                f"{source.name}: a sentence has {output.longest:,} words; those over "
+                f"{options.max_length:,} are tagged in overlapping windows (max_length)"
             )
         options.progress(output.tokens, bytes_read)
         options.on_removed(output.removed)

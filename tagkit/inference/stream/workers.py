@@ -31,7 +31,6 @@ from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Output
 from tagkit.models.base.device import set_threads
 from tagkit.models.base.memory import is_out_of_memory
-from tagkit.wording import Message, Setting
 
 # Time in which a worker must be ready. Several workers that read a large model from a slow disk at
 # once take one or two minutes.
@@ -49,8 +48,8 @@ Setup = TypeVar("Setup")
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
-_WORKERS = Setting("workers")
-_REMEDY = Message("; if memory is short, try fewer ", _WORKERS)
+_WORKERS = "workers"
+_REMEDY = f"; if memory is short, try fewer {_WORKERS}"
 _SAFE_PATH = "PYTHONSAFEPATH"
 _STARTING = threading.Lock()  # the environment is that of the whole program
 
@@ -119,9 +118,7 @@ class Worker(Generic[Request, Answer]):
             self.kill()
             if not isinstance(error, OSError | MemoryError):
                 raise
-            raise DeviceError(
-                Message(f"a worker cannot be started: {_text_of(error)}", _REMEDY)
-            ) from None
+            raise DeviceError(f"a worker cannot be started: {_text_of(error)}{_REMEDY}") from None
         finally:
             # As long as this process has a copy of the child's end open, the pipe does not break
             # when the child dies.
@@ -145,11 +142,11 @@ class Worker(Generic[Request, Answer]):
             self._connection.send(request)
             kind, value = self._connection.recv()
         except (OSError, EOFError):
-            raise DeviceError(Message("a worker ended before its work was done", _REMEDY)) from None
+            raise DeviceError(f"a worker ended before its work was done{_REMEDY}") from None
         if kind == "refused":
             raise DataError(*value)
         if kind == "memory":
-            raise DeviceError(Message(f"a worker is out of memory: {value}", _REMEDY))
+            raise DeviceError(f"a worker is out of memory: {value}{_REMEDY}")
         if kind == "failed":
             raise RuntimeError(f"in a worker:\n{value}")
         found: Answer = value
@@ -167,20 +164,16 @@ class Worker(Generic[Request, Answer]):
             if not self._connection.poll(START_LIMIT_S):
                 self.kill()
                 raise DeviceError(
-                    Message(
-                        f"a worker was not ready after {START_LIMIT_S:,.0f} seconds and was ended; "
-                        "try fewer ",
-                        _WORKERS,
-                        ", or a faster disk for the model",
-                    )
+                    f"a worker was not ready after {START_LIMIT_S:,.0f} seconds and was ended; try "
+                    f"fewer {_WORKERS}, or a faster disk for the model"
                 )
             kind, value = self._connection.recv()
         except (OSError, EOFError):
-            raise DeviceError(Message("a worker ended before its work was done", _REMEDY)) from None
+            raise DeviceError(f"a worker ended before its work was done{_REMEDY}") from None
         if kind == "refused":
-            raise DeviceError(Message("a worker could not start: ", value[0]), *value[1:])
+            raise DeviceError(f"a worker could not start: {value[0]}", *value[1:])
         if kind != "ready":
-            raise DeviceError(Message(f"a worker could not start: {value}", _REMEDY))
+            raise DeviceError(f"a worker could not start: {value}{_REMEDY}")
         self._ready = True
 
     def kill(self) -> None:

@@ -21,7 +21,7 @@ from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.answers.pieces import Highlighted, TextPiece
 from tagkit.text.records import Extra, LabelScore, Sentence, TaggedText
 from tagkit.text.schemes import PLAIN
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,7 @@ class ClassAnswers(LabelAnswers):
         """A text is read whole."""
         super().check(options, **others)
         if options.max_length != MAX_LENGTH:
-            problem = "this model classifies: "
-            raise DataError(
-                Message(problem, Setting("max_length"), " is for tags, a text is read whole")
-            )
+            raise DataError("this model classifies: max_length is for tags, a text is read whole")
 
     def holds(self, row: Format) -> bool:
         """Tokens may have a class alone."""
@@ -70,11 +67,10 @@ class ClassAnswers(LabelAnswers):
         """Tables join several classes."""
         if not self.several or format not in ("csv", "tsv"):
             return None
-        return Message(
+        return (
             f"{format} joins the classes of a text with commas, and has an empty cell where there "
-            "is none. Commands read such a cell as one class: ",
-            Setting("output_format", "jsonl-texts"),
-            " keeps the classes apart",
+            "is none. Commands read such a cell as one class: output_format=jsonl-texts keeps the "
+            "classes apart"
         )
 
     def writing(self, *, single: bool, note: Callable[[str], None]) -> Writing:

@@ -35,7 +35,6 @@ from tagkit.models.answers.texts import Input, Text, as_text
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Extra, Prediction
-from tagkit.wording import Message, Setting
 
 # Parts of an answer, by which a calibration names the heads that give them.
 TAGS, CLASSES = "tags", "classes"
@@ -191,8 +190,7 @@ class AnswerKind(ABC):
         """
         for option in ("beam", "max_units"):
             if getattr(options, option) is not None:
-                needed = Setting("data.pairs", True)
-                raise DataError(Message(Setting(option), " is for language models of ", needed))
+                raise DataError(f"{option}=... is for language models of data.pairs=true")
 
     def input_format(self, given: str) -> str:
         """The format to read inputs in, where `given` is asked for.
@@ -244,11 +242,9 @@ class AnswerKind(ABC):
             return
         first, *others = fitting
         expected = ", ".join(["", *others]) + f" or {SHOW}"
-        setting = Setting("output_format", first)
+        setting = f"output_format={first}"
         problem = self.format_problem(style)
-        raise DataError(
-            Message(problem, ": expected ", setting, f"{expected}, found {style.format}")
-        )
+        raise DataError(f"{problem}: expected {setting}{expected}, found {style.format}")
 
     @abstractmethod
     def format_problem(self, style: Style) -> str:
@@ -343,7 +339,7 @@ def require_written(items: Sequence[Any], format: Format, style: Style, origin: 
         raise FormatError(origin.file, error.line, error.problem) from None
 
 
-def other_ending(style: Style, output: str, written: str) -> Message | None:
+def other_ending(style: Style, output: str, written: str) -> str | None:
     """A note where an output is named as one of another format, which the model can be asked for.
 
     Args:
@@ -359,5 +355,4 @@ def other_ending(style: Style, output: str, written: str) -> Message | None:
     other = next((name for name in names if name in fitting), None)
     if other is None:
         return None
-    setting = Setting("output_format", other)
-    return Message(f"{output}: is written as {written}; ", setting, f" writes {other}")
+    return f"{output}: is written as {written}; output_format={other} writes {other}"

@@ -27,7 +27,7 @@ from tagkit.text.records import (
     TextSets,
     TextSpan,
 )
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 
 class LabelAnswers(AnswerKind):
@@ -98,8 +98,8 @@ class LabelAnswers(AnswerKind):
         if holds_class and (others := [each for each in self.classes if not holds_class(each)]):
             return f"{name} cannot hold the class {quoted(others[0])} of this model"
         if name in self.formats(probabilities=False):
-            option = Setting("confidence", True) if style.confidence else Setting("top")
-            return Message(f"{name} has no place for the probabilities of ", option)
+            option = "confidence=True" if style.confidence else "top=..."
+            return f"{name} has no place for the probabilities of {option}"
         return self.misfit(name)
 
     def misfit(self, format: str) -> str:

@@ -13,7 +13,7 @@ from tagkit.models.answers.pieces import Highlighted, TextPiece
 from tagkit.models.answers.texts import Text
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import StringAnswer
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 
 class StringAnswers(AnswerKind):
@@ -53,9 +53,7 @@ class StringAnswers(AnswerKind):
         """
         for name, is_given in options.items():
             if is_given:
-                raise DataError(
-                    Message(f"this model {self.does}: ", Setting(name), " is for labels")
-                )
+                raise DataError(f"this model {self.does}: {name}=... is for labels")
 
     def assemble(self, text: Text, predictions: Sequence[StringAnswer]) -> StringAnswer:
         """The string; an empty one for a text without words."""
@@ -84,9 +82,10 @@ class StringAnswers(AnswerKind):
         cells = [answer.source, answer.text]
         for cell in cells:
             if any(char in cell for char in "\t\n\r"):
-                problem = f"a line of two cells cannot hold {quoted(cell)}; try "
                 raise FormatError(
-                    origin.file, origin.line, Message(problem, Setting("output_format", JSONL))
+                    origin.file,
+                    origin.line,
+                    f"a line of two cells cannot hold {quoted(cell)}; try output_format={JSONL}",
                 )
         if style.confidence and answer.probability is not None:
             cells.append(f"{answer.probability:.4f}")

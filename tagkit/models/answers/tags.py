@@ -32,7 +32,7 @@ from tagkit.text.records import (
     TaggedText,
     TaggedToken,
 )
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,7 @@ class TagAnswers(LabelAnswers):
         super().check(options, top=top, **others)
         for name, is_given in (("top", bool(top)), ("threshold", options.threshold is not None)):
             if is_given:
-                raise DataError(
-                    Message("this model tags: ", Setting(name), " is for classes of texts")
-                )
+                raise DataError(f"this model tags: {name}=... is for classes of texts")
 
     def holds(self, row: Format) -> bool:
         """Sentences, or texts where the tags mean spans."""
@@ -132,8 +130,7 @@ class TagAnswers(LabelAnswers):
         # A class may contain spaces ("New York"), and would then be read back as two columns.
         if any(" " in cell for cell in classes) and separator == " ":
             problem = f"columns separated by blanks cannot hold the class {quoted(classes[0])}"
-            remedy = Setting("output_format", "jsonl")
-            raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
+            raise FormatError(origin.file, origin.line, f"{problem}; try output_format=jsonl")
         suffix = "".join(f"{separator}{cell}" for cell in classes)
         if prediction.columns:
             return [f"{separator.join(row)}{suffix}" for row in _rows_of(prediction.columns)]

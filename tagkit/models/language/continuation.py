@@ -31,7 +31,6 @@ from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.text.records import Sentence, StringAnswer
 from tagkit.value_checks import check_count
-from tagkit.wording import Message, Setting
 
 LANGUAGE_MODEL = "this is a language model"
 _NO_LABELS = f"{LANGUAGE_MODEL}, which annotates nothing: "
@@ -85,14 +84,15 @@ class PrefixAnswers(StringAnswers):
             min_confidence=options.min_confidence is not None, coverage=coverage is not None,
             precision=precision != "fp32",
         )  # fmt: skip
-        check_count(Setting("max_units"), options.max_units or MAX_UNITS)
-        check_count(Setting("beam"), options.beam or 0, 0, MAX_BEAM)
+        check_count("max_units", options.max_units or MAX_UNITS)
+        check_count("beam=...", options.beam or 0, 0, MAX_BEAM)
 
     def input_format(self, given: str) -> str:
         """Lines of plain text."""
         if given not in (AUTO, TEXT):
-            found = Setting("data.format", given)
-            raise DataError(Message("this model continues prefixes, one a line: leave out ", found))
+            raise DataError(
+                f"this model continues prefixes, one a line: leave out data.format={given}"
+            )
         return TEXT
 
     def problem_of(self, line: str) -> str | None:

@@ -69,7 +69,7 @@ from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.pairs import DELIMITER, within
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.units import END, UNKNOWN, WordUnits
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 _MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
 
@@ -109,7 +109,7 @@ class LanguageTask(Task):
         counts = not LAYERS[encoder.cell].recurrent and encoder.positions != "rotary"
         if counts and config.data.context == "stream":
             raise ConfigError(
-                Setting("encoder.positions", encoder.positions),
+                f"encoder.positions={encoder.positions}",
                 [
                     "positions count from the beginning of a text, which a stream does not have; "
                     "expected rotary, or lines by themselves (data.context = 'line')"
@@ -119,7 +119,7 @@ class LanguageTask(Task):
             _check_pairs(config)
         if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
             raise ConfigError(
-                Setting("encoder.bidirectional"),
+                "encoder.bidirectional",
                 ["true reads what a language model has to predict; leave it out"],
             )
         encoder = config.encoder.model_copy(update={"bidirectional": False})
@@ -336,10 +336,8 @@ class LanguageTask(Task):
         """
         if config.train.metric not in (AUTO, LOSS):
             raise DataError(
-                Message(
-                    Setting("train.metric", clipped(config.train.metric)),
-                    f": no such metric of this model; there are: {AUTO}, {LOSS}",
-                )
+                f"train.metric={clipped(config.train.metric)}: no such metric of this model; there "
+                f"are: {AUTO}, {LOSS}"
             )
         return Criterion(LOSS, LOSS, lambda report: report.headline)
 
@@ -371,15 +369,15 @@ def softmax_of(config: Config, units: int) -> str:
 
 def _check_pairs(config: Config) -> None:
     """Raise `ConfigError` where pairs of prefix and continuation lack what they need."""
-    for needed, found in (
-        (Setting("data.context", "line"), config.data.context),
-        (Setting("data.direction", "forward"), config.data.direction),
+    for name, needed, found in (
+        ("data.context", "line", config.data.context),
+        ("data.direction", "forward", config.data.direction),
         # A prefix has no end of its own that could be learnt.
-        (Setting("head.halt", False), config.head.halt),
+        ("head.halt", False, config.head.halt),
     ):
-        if found != needed.value:
-            problem = Message("needs ", needed, f", found {str(found).lower()}")
-            raise ConfigError(Setting("data.pairs"), [problem])
+        if found != needed:
+            problem = f"needs {name}={needed}, found {found}".lower()
+            raise ConfigError("data.pairs", [problem])
 
 
 def _use_of(config: Config) -> str:

@@ -20,7 +20,6 @@ from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
 from tagkit.text.units import END
-from tagkit.wording import Message, Setting
 
 _CHOSEN_AT_ONCE = 512  # units whose distributions are in memory together
 
@@ -43,11 +42,8 @@ def language_report(
     by_line, on_pairs = data.context == "line", data.loss_on == "continuation"
     if cache is not None and by_line:
         raise DataError(
-            Message(
-                Setting("cache"),
-                ": expected a model that reads on from line to line, found one of ",
-                Setting("data.context", "line"),
-            )
+            "cache=...: expected a model that reads on from line to line, found one of "
+            "data.context=line"
         )
     files = lines.files() if isinstance(lines, UnitLines) else [lines]
     pairs, nats, units, unknown = None, 0.0, 0, 0

@@ -28,16 +28,7 @@ from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 from tagkit.text.units import END
 from tagkit.training.events.finding import Check, Finding, Statement
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import (
-    Message,
-    Setting,
-    label_of,
-    listed,
-    plural,
-    plural_of,
-    quoted,
-    shown_name,
-)
+from tagkit.wording import label_of, listed, plural, plural_of, quoted, shown_name
 
 _FEW = 10  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _DUPLICATES = 0.05  # share of a corpus that occurs in train, above which its scores mislead
@@ -139,10 +130,9 @@ def _no_labels(corpora: Corpora) -> Iterator[Statement]:
         # Those of the tags come first, and the scheme is that of the first tags.
         if has_spans(part.split.scheme) and not next(iter(part.counts.values())):
             yield (
-                Message(f"every tag of {part.name} is O, so that scores on it mean nothing"),
-                Message("Check that it is the right file, and the right column of it (",
-                        Setting("data.tag_column"), ")"),
-            )  # fmt: skip
+                f"every tag of {part.name} is O, so that scores on it mean nothing",
+                "Check that it is the right file, and the right column of it (data.tag_column)",
+            )
 
 
 def _one_label(corpora: Corpora) -> Iterator[Statement]:
@@ -158,15 +148,14 @@ def _one_label(corpora: Corpora) -> Iterator[Statement]:
             (label,) = counts
             unit = corpora.unit if is_class else "token"
             others = f"{plural_of(corpora.unit)} with other {plural_of(what)}"
-            remedy = Message(f"Move some {others} to {part.name}")
+            remedy = f"Move some {others} to {part.name}"
             if _is_held_out(part.name, corpora.prepared.config):
-                remedy = Message(
-                    "Name a dev corpus with ", Setting("data.dev_file"),
-                    ", hold out more of train with ", Setting("data.dev_fraction"),
-                    f", or label more {others}",
-                )  # fmt: skip
+                remedy = (
+                    "Name a dev corpus with data.dev_file, hold out more of train with "
+                    f"data.dev_fraction, or label more {others}"
+                )
             yield (
-                Message(
+                (
                     f"every {unit} of {part.name} has the {what} {quoted(label)}: a model that "
                     "always predicts it scores 100"
                 ),
@@ -186,19 +175,17 @@ def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
             if _is_held_out(part.name, corpora.prepared.config):
                 move = f"Label more examples of {them}, of which the run has held out all"
             yield (
-                Message(
+                (
                     f"{part.name} has {plural(len(unknown), what)} that train lacks, so that the "
                     f"model cannot predict {them}: {_listed(counts, unknown)}"
                 ),
-                Message(
-                    f"{move}, or correct the spelling where train has {them} under another name"
-                ),
+                f"{move}, or correct the spelling where train has {them} under another name",
             )
 
 
 def _joined_classes(corpora: Corpora) -> Iterator[Statement]:
     if joined := joined_classes(corpora.train.counts.get("class", ())):
-        yield Message(f"in train, {joined_problem(joined)}"), Message(JOINED_REMEDY)
+        yield f"in train, {joined_problem(joined)}", JOINED_REMEDY
 
 
 def _few_examples(corpora: Corpora) -> Iterator[Statement]:
@@ -209,11 +196,11 @@ def _few_examples(corpora: Corpora) -> Iterator[Statement]:
         rare = sorted(few, key=lambda x: (counts[x], x))
         if rare:
             yield (
-                Message(
+                (
                     f"train has {plural(len(rare), what)} with fewer than {_FEW} examples: "
                     f"{_listed(counts, rare)}"
                 ),
-                Message(
+                (
                     f"Label more examples, or merge rare {plural_of(what)} into others: so few "
                     "are hardly learnt, and their scores are mostly chance"
                 ),
@@ -224,13 +211,12 @@ def _large_dev(corpora: Corpora) -> Iterator[Statement]:
     train, dev = (len(p.split.sentences) for p in (corpora.train, corpora.scored[0]))
     if dev > train:
         yield (
-            Message(f"dev has {plural(dev, corpora.unit)}, and train only {train:,}"),
-            Message(
+            f"dev has {plural(dev, corpora.unit)}, and train only {train:,}",
+            (
                 "Move most of dev to train, from which the model learns; if the two were mixed "
-                "up, exchange ",
-                Setting("data.train_file"), " and ", Setting("data.dev_file"),
+                "up, exchange data.train_file and data.dev_file"
             ),
-        )  # fmt: skip
+        )
 
 
 def _duplicates(corpora: Corpora) -> Iterator[Statement]:
@@ -255,11 +241,11 @@ def _occur_again(
         )
         if count > _DUPLICATES * total:
             yield (
-                Message(
+                (
                     f"{count:,} of {plural(total, corpora.unit)} of {part.name} with at least "
                     f"{LONG} words ({100 * count / total:.0f} %) "
-                    f"{'occur' if count > 1 else 'occurs'} in {source.name} too{role}, so that its "
-                    "scores are too good"
+                    f"{'occur' if count > 1 else 'occurs'} in {source.name} too{role}, so that "
+                    "its scores are too good"
                 ),
                 _remedy_of_duplicates(source.name, part.name, corpora.prepared.config),
             )
@@ -270,12 +256,13 @@ def _is_held_out(name: str, config: Config) -> bool:
     return name == "dev" and not config.data.dev_file
 
 
-def _remedy_of_duplicates(source: str, name: str, config: Config) -> Message:
+def _remedy_of_duplicates(source: str, name: str, config: Config) -> str:
     if _is_held_out(name, config):
-        dev = Setting("data.dev_file")
-        return Message("Name a dev corpus with ", dev, ", or leave in train each text once; tagkit "
-                       "check lists the others")  # fmt: skip
-    return Message(f"Remove them from {source} or from {name}; tagkit check lists them")
+        return (
+            "Name a dev corpus with data.dev_file, or leave in train each text once; tagkit check "
+            "lists the others"
+        )
+    return f"Remove them from {source} or from {name}; tagkit check lists them"
 
 
 def _other_scheme(corpora: Corpora) -> Iterator[Statement]:
@@ -288,12 +275,12 @@ def _other_scheme(corpora: Corpora) -> Iterator[Statement]:
         illegal = illegal_count((s.tags or () for s in part.split.sentences), train)
         ours, theirs = DISPLAY[train], DISPLAY[found]
         yield (
-            Message(
+            (
                 f"train is in {ours}, and {part.name} looks like {theirs}: "
                 f"{plural(illegal, 'transition')} of {part.name} "
                 f"{'are' if illegal != 1 else 'is'} illegal in {ours}"
             ),
-            Message(
+            (
                 f"If {part.name} is in {theirs} all is well, as predictions are converted for the "
                 "scores; otherwise correct the tags that tagkit check lists"
             ),
@@ -308,19 +295,20 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
         return
     options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
     if options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
-        remedy = Message("Read more of them (", Setting("embeddings.max_vectors"), ")")
+        remedy = "Read more of them (embeddings.max_vectors)"
     elif 10 * len(decomposed(vocabulary.words)) > len(vocabulary.words):
         form = "Unicode's composed form (NFC), which vectors mostly have"
-        remedy = Message(f"Bring the corpus into {form}")
+        remedy = f"Bring the corpus into {form}"
     else:
-        remedy = Message("Check that they are of the corpus's language")
+        remedy = "Check that they are of the corpus's language"
     file = shown_name(Path(options.vectors).name) if options.vectors else "the model it starts from"
     yield (
-        Message(
-            f"only {covered:,} of {plural(total, 'training word')} ({100 * covered / total:.0f} %) "
-            f"have a vector in {file}"
+        (
+            f"only {covered:,} of "
+            f"{plural(total, 'training word')} ({100 * covered / total:.0f} %) have a vector in "
+            f"{file}"
         ),
-        Message(remedy, ", or use other vectors or none (", Setting("embeddings.vectors"), ")"),
+        f"{remedy}, or use other vectors or none (embeddings.vectors)",
     )
 
 
@@ -328,10 +316,8 @@ def _counted_words(corpora: Corpora) -> Iterator[Statement]:
     """That the words of train are the numbers of its words."""
     if are_counted(corpora.prepared.corpus.train.sentences):
         yield (
-            Message("the words of train are numbers that count up in each sentence"),
-            Message(
-                "Name the column of its words: ", Setting("data.token_column", "1"), " for one"
-            ),
+            "the words of train are numbers that count up in each sentence",
+            "Name the column of its words: data.token_column=1 for one",
         )
 
 
@@ -346,14 +332,13 @@ def _other_words(corpora: Corpora) -> Iterator[Statement]:
     if count <= _MOST_OTHER * total:
         return
     example = max(others, key=lambda word: (others[word], word))
-    blanks = Setting("data.tokenizer", "blanks")
-    remedy = "To predict for raw text, train with ", blanks, " and put blanks between its words"
     yield (
-        Message(
-            f"raw text is cut into other words than train: {100 * count / total:.0f} % of those of "
-            f"train, such as {quoted(example, 40)}, are no tokens of it"
+        (
+            f"raw text is cut into other words than train: {100 * count / total:.0f} % of those "
+            f"of train, such as {quoted(example, 40)}, are no tokens of it"
         ),
-        Message(*remedy, "; files that are cut as train is need nothing"),
+        "To predict for raw text, train with data.tokenizer=blanks and put blanks between its "
+        "words; files that are cut as train is need nothing",
     )
 
 

@@ -22,7 +22,7 @@ from tagkit.training.events.finding import Check, Finding, Statement
 from tagkit.training.loop.run import Ending
 from tagkit.training.setup.run_settings import is_closed_form
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import Message, Setting, listed, plural, quoted, shown_name
+from tagkit.wording import listed, plural, quoted, shown_name
 
 _FEW = 5  # with fewer examples in dev, or texts, a score is chance
 _NOTHING = 0.02  # F1 or accuracy of a model that is of no use
@@ -35,9 +35,9 @@ _COUNTED = {Kind.SPANS: "span", Kind.TOKENS: "token", Kind.CLASS: "text", Kind.C
 
 # What has to be raised for a run to be longer, by what has ended it.
 _LIMITS = {
-    "time": Setting("train.max_minutes"),
-    "patience": Setting("train.patience"),
-    "epochs": Setting("train.max_epochs"),
+    "time": "train.max_minutes",
+    "patience": "train.patience",
+    "epochs": "train.max_epochs",
 }
 
 # Overfitting. Early stopping ends most runs some epochs after the best one, while the loss still
@@ -100,11 +100,8 @@ def _single_answer(report: TagReport | ClassReport) -> str | None:
     return answers.pop() if found else None
 
 
-def _train_longer(outcome: Outcome) -> list[str | Setting]:
-    return [
-        "Train longer (", _LIMITS[outcome.ended], "), with smaller batches (",
-        Setting("train.batch_size"), ")",
-    ]  # fmt: skip
+def _train_longer(outcome: Outcome) -> str:
+    return f"Train longer ({_LIMITS[outcome.ended]}), with smaller batches (train.batch_size)"
 
 
 def _one_answer(outcome: Outcome) -> Iterator[Statement]:
@@ -116,17 +113,17 @@ def _one_answer(outcome: Outcome) -> Iterator[Statement]:
         match report.comparison.kind:
             case Kind.SPANS if answer == OUTSIDE:
                 said = "the model predicts O for every token of dev, so that it finds no span"
-                remedy = [*longer, " or with more examples"]
+                remedy = f"{longer} or with more examples"
             case Kind.SPANS | Kind.TOKENS:
                 said = f"the model predicts the tag {quoted(answer)} for every token of dev"
-                remedy = [*longer, " or with more examples"]
+                remedy = f"{longer} or with more examples"
             case _ if not answer:
                 said = "the model predicts no class for any text of dev"
-                remedy = [*longer, ", or lower ", Setting("head.threshold")]
+                remedy = f"{longer}, or lower head.threshold"
             case _:
                 said = f"the model predicts the class {quoted(answer)} for every text of dev"
-                remedy = [*longer, " or with ", Setting("head.class_weights", "balanced")]
-        yield Message(f"{said}: it is of no use as it is"), Message(*remedy)
+                remedy = f"{longer} or with head.class_weights=balanced"
+        yield f"{said}: it is of no use as it is", remedy
 
 
 def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
@@ -134,11 +131,11 @@ def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
         scored = report.micro.support >= _FEW and _single_answer(report) is None
         if scored and report.micro.f1 < _NOTHING:
             yield (
-                Message(
+                (
                     "hardly any prediction of the model for dev is right (F1 "
                     f"{100 * report.micro.f1:.2f}): it is of no use as it is"
                 ),
-                Message(*_train_longer(outcome), " or with more examples"),
+                f"{_train_longer(outcome)} or with more examples",
             )
 
 
@@ -158,12 +155,12 @@ def _small_dev(outcome: Outcome) -> Iterator[Statement]:
         if found_none:
             said = ", and no epoch has got one right: the last one is kept"
         yield (
-            Message(
-                f"dev has only {plural(part.micro.support, _COUNTED[part.comparison.kind])}{said}"
+            f"dev has only {plural(part.micro.support, _COUNTED[part.comparison.kind])}{said}",
+            (
+                "Name a larger dev corpus with data.dev_file, or hold out more of train with "
+                "data.dev_fraction"
             ),
-            Message("Name a larger dev corpus with ", Setting("data.dev_file"),
-                    ", or hold out more of train with ", Setting("data.dev_fraction")),
-        )  # fmt: skip
+        )
 
 
 def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
@@ -185,25 +182,24 @@ def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
         if not found:
             continue
         is_class = report.comparison.kind in (Kind.CLASS, Kind.CLASSES)
-        weights = (
-            Setting("head.class_weights", "balanced") if is_class else Setting("head.label_weights")
-        )
+        weights = "head.class_weights=balanced" if is_class else "head.label_weights"
         # What is rare is learnt last: a run that time has cut may not have come to it.
-        more: list[str | Setting] = ["Label more examples"]
+        more = "Label more examples"
         if outcome.ended == "time":
-            more = ["Train longer (", _LIMITS["time"], "), label more examples"]
+            more = f"Train longer ({_LIMITS['time']}), label more examples"
         measure = "accuracy" if report.comparison.kind in (Kind.CLASS, Kind.TOKENS) else "F1"
         yield (
-            Message(
-                f"the model hardly finds {plural(len(found), 'class' if is_class else 'label')} "
-                f"of dev, beside {'an' if measure == 'accuracy' else 'a micro'} {measure} of "
+            (
+                "the model hardly finds "
+                f"{plural(len(found), 'class' if is_class else 'label')} of dev, beside "
+                f"{'an' if measure == 'accuracy' else 'a micro'} {measure} of "
                 f"{100 * report.micro.f1:.2f}: {listed(found, _MOST_SHOWN)}"
             ),
-            Message(
-                *more, ", weight the rare ones more (", weights, "), and choose the best epoch by "
-                "a metric that counts each label alike (", Setting("train.metric"), ")",
+            (
+                f"{more}, weight the rare ones more ({weights}), and choose the best "
+                "epoch by a metric that counts each label alike (train.metric)"
             ),
-        )  # fmt: skip
+        )
 
 
 def _overfitting(outcome: Outcome) -> Iterator[Statement]:
@@ -226,28 +222,27 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
         before, after = (score_text(outcome.metric, epoch.score) for epoch in (best, last))
         what = "loss on dev did not fall" if outcome.metric == LOSS else "score on dev did not rise"
         yield (
-            Message(
+            (
                 f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
-                f"fell from {best.loss:z.4f} to {last.loss:z.4f}, and the {what} "
-                f"({before}, then {after})"
+                f"fell from {best.loss:z.4f} to {last.loss:z.4f}, and the {what} ({before}, then "
+                f"{after})"
             ),
-            Message(*_against_overfitting(outcome.config)),
+            _against_overfitting(outcome.config),
         )
 
 
-def _against_overfitting(config: Config) -> list[str | Setting]:
+def _against_overfitting(config: Config) -> str:
     """What a run with this configuration may do that it does not do yet."""
     encoder = config.encoder
     labels = options_of(EmbeddingsConfig)["vectors"].serves(config.task)  # those of texts or words
     # The one that it has: both together are rarely meant.
     locked = fixed(encoder.locked_dropout) > encoder.dropout
-    dropout = Setting("encoder.locked_dropout") if locked else Setting("encoder.dropout")
+    dropout = "encoder.locked_dropout" if locked else "encoder.dropout"
     more = "Label more examples" if labels else "Train on more text"
-    raised = dropout, " or ", Setting("train.weight_decay")
+    raised = f"{dropout} or train.weight_decay"
     if not labels or config.data.unit != "word" or _begins_pretrained(config):
-        return [f"{more}, or raise ", *raised]
-    vectors = Setting("embeddings.vectors")
-    return [f"{more}, raise ", *raised, ", or use pretrained vectors (", vectors, ")"]
+        return f"{more}, or raise {raised}"
+    return f"{more}, raise {raised}, or use pretrained vectors (embeddings.vectors)"
 
 
 def _begins_pretrained(config: Config) -> bool:
@@ -324,8 +319,8 @@ def _far_above_guess(found: Sequence[_EpochRange], guess: float) -> str:
 
 
 def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
-    lr = Setting("train.lr")
-    remedy = Message("Lower ", lr, " to a third, or raise ", Setting("train.warmup_steps"))
+    lr = "train.lr"
+    remedy = f"Lower {lr} to a third, or raise train.warmup_steps"
     steps = outcome.epochs[-1].step if outcome.epochs else 0
     found = _epoch_ranges(outcome)
     if outcome.rollbacks or outcome.skipped > _NONFINITE * max(1, steps):
@@ -333,9 +328,9 @@ def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
         said = f"loss or gradients were not finite in {outcome.skipped:,} of {of_all}"
     elif not (said := _rise(found)):
         said = _far_above_guess(found, outcome.guess)
-        remedy = Message("Lower ", lr, " to a tenth, or leave it at its default")
+        remedy = f"Lower {lr} to a tenth, or leave it at its default"
     if said:
-        yield Message(f"the learning rate is too high: {said}"), remedy
+        yield f"the learning rate is too high: {said}", remedy
 
 
 def loss_of_guessing(prepared: Prepared) -> float:

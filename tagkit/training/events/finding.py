@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tagkit.text.json_text import Record
-from tagkit.wording import Message
 
-Statement = tuple[Message, Message]  # what is wrong, and a remedy: sentences without a full stop
+Statement = tuple[str, str]  # what is wrong, and a remedy: sentences without a full stop
 Facts = TypeVar("Facts")
 
 
@@ -23,14 +22,14 @@ class Finding(Record):
     """
 
     name: str
-    sentence: Message
-    remedy: Message
+    sentence: str
+    remedy: str
     useless: bool = False
 
     @property
-    def text(self) -> Message:
+    def text(self) -> str:
         """Both sentences."""
-        return Message(self.sentence, ". ", self.remedy, ".")
+        return f"{self.sentence}. {self.remedy}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from tagkit.models.bundle.tensor_file import (
     write_tensors,
 )
 from tagkit.storage import cannot_write, digest_of_bytes, whole_folder
-from tagkit.wording import FORCE, Message, quoted
+from tagkit.wording import quoted
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
 FORMAT_VERSION = 2
@@ -182,7 +182,7 @@ def newest_checkpoint(
     if places and not sound:
         # Not None, which would mean a new run: that would remove what a user could still rescue.
         problem = f" starts a new run. {'; '.join(damaged[:_MAX_NAMED])}"
-        raise CheckpointError(Message(f"{folder}: no checkpoint can be used; ", FORCE, problem))
+        raise CheckpointError(f"{folder}: no checkpoint can be used; force=True{problem}")
     return None
 
 

@@ -16,7 +16,7 @@ from tagkit.errors import CheckpointError
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point
 from tagkit.storage import CURVE, write_of_run
 from tagkit.text.json_text import from_json, plain, to_json
-from tagkit.wording import FORCE, Message, reason
+from tagkit.wording import reason
 
 PICTURE = "learning-curve.svg"
 SIZE_RUN = re.compile(r"size-[0-9]+-seed-[0-9]+")  # folders that are runs of their own
@@ -101,7 +101,7 @@ def read_measured(folder: Path) -> MeasuredPoints:
         raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            Message(f"{path}: is damaged ({error}); ", FORCE, " measures the curve again")
+            f"{path}: is damaged ({error}); force=True measures the curve again"
         ) from None
 
 

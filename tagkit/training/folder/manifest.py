@@ -38,13 +38,13 @@ from tagkit.training.folder.run_files import (
     SUBRUN,
 )
 from tagkit.training.folder.trials import STUDY
-from tagkit.wording import ANOTHER_FOLDER, RESUME, Message, Setting, reason
+from tagkit.wording import ANOTHER_FOLDER, reason
 
 FORMAT_VERSION = 1
 HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
 _BOOKKEEPING = (MANIFEST, HALF_MANIFEST, LOCK)
 _TEMPORARY = re.compile(r"\.(.+)\.(?:writing|old)")
-_MOVE_AWAY = Message("move it away. Then ", RESUME, " continues the run")
+_MOVE_AWAY = "move it away. Then resume=True continues the run"
 
 
 def canonical(name: str) -> str:
@@ -180,9 +180,7 @@ class Manifest:
             empty = place.is_dir() and not any(place.iterdir())
             if place.is_symlink() or (place.exists() and not empty):
                 raise CheckpointError(
-                    Message(
-                        f"{place}: would be replaced, and was not written by this run; ", _MOVE_AWAY
-                    )
+                    f"{place}: would be replaced, and was not written by this run; {_MOVE_AWAY}"
                 )
         self.record(new)
 
@@ -226,11 +224,11 @@ def refuse_other_commands(folder: Path, found: Contents, *, of_seeds: bool = Fal
         return  # a run of its own
     seeds = [name for name in found.folders if SEED_RUN.fullmatch(name)]
     if seeds and not of_seeds:
-        what, given = f"{folder}: holds trainings with several seeds; ", Setting("train.seeds")
-        raise CheckpointError(Message(what, "resume them with ", given, ", or ", ANOTHER_FOLDER))
+        what, given = f"{folder}: holds trainings with several seeds; ", "train.seeds"
+        raise CheckpointError(f"{what}resume them with {given}, or {ANOTHER_FOLDER}")
     for name, what in ((CURVE, "a learning curve"), (STUDY, "a search")):
         if name in found.ours:
-            raise CheckpointError(Message(f"{folder}: holds {what}; ", ANOTHER_FOLDER))
+            raise CheckpointError(f"{folder}: holds {what}; {ANOTHER_FOLDER}")
 
 
 def _has_checkpoint(folder: Path) -> bool:
@@ -248,11 +246,8 @@ def _read(path: Path) -> set[str]:
         # foreign or as ours would both be wrong.
         if type(version) is int and version > FORMAT_VERSION:
             raise CheckpointError(
-                Message(
-                    f"{path}: written by a later tagkit; this is tagkit {__version__}. Upgrade "
-                    "tagkit, or ",
-                    ANOTHER_FOLDER,
-                )
+                f"{path}: written by a later tagkit; this is tagkit {__version__}. Upgrade tagkit, "
+                f"or {ANOTHER_FOLDER}"
             )
         if version == FORMAT_VERSION and isinstance(names, list) and not path.is_symlink():
             expected = "names of files in this folder"
@@ -262,9 +257,7 @@ def _read(path: Path) -> set[str]:
         raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise CheckpointError(
-        Message(f"{path}: expected {expected}, found something else; ", _MOVE_AWAY)
-    )
+    raise CheckpointError(f"{path}: expected {expected}, found something else; {_MOVE_AWAY}")
 
 
 def _is_inside(name: str) -> bool:

@@ -71,15 +71,7 @@ from tagkit.training.folder.run_files import (
 )
 from tagkit.training.folder.run_identity import differences, with_former_defaults
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import (
-    ANOTHER_OR_FORCE,
-    FORCE,
-    OUTPUT,
-    RESUME,
-    Message,
-    listed,
-    reason,
-)
+from tagkit.wording import ANOTHER_OR_FORCE, listed, reason
 
 # Checkpoints: the newest, and the one before it in case the newest turns out to be unreadable.
 _KEEP = 2
@@ -146,10 +138,10 @@ class RunFolder:
             refuse_other_commands(self.path, found, of_seeds=of_seeds)
             finished = is_finished(self.path)
             what = f"{self.path}: holds a {'finished ' if finished else ''}model; "
-            problem = Message(what, ANOTHER_OR_FORCE)
+            problem = f"{what}{ANOTHER_OR_FORCE}"
             if not finished and any(f"{CHECKPOINTS}/" in name for name in found.artifacts()):
                 what = f"{self.path}: holds a run that was stopped; "
-                problem = Message(what, RESUME, " continues it, ", FORCE, " starts a new one")
+                problem = f"{what}resume=True continues it, force=True starts a new one"
             raise CheckpointError(problem)
 
     def clear(self) -> None:
@@ -233,8 +225,9 @@ class RunFolder:
             note(f"{self.path}: no run to resume; starting a new one")
         elif resume:
             refuse_other_commands(self.path, found)
-            problem = f"{self.path}: holds a model, but no checkpoint to resume from; "
-            raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
+            raise CheckpointError(
+                f"{self.path}: holds a model, but no checkpoint to resume from; {ANOTHER_OR_FORCE}"
+            )
         # Only here, after corpora and vectors have been read without an error, is anything removed.
         if self.writes and checkpoint:
             self.repair()
@@ -261,11 +254,8 @@ class RunFolder:
         checkpoint = newest_checkpoint(self.path / CHECKPOINTS, note, checked)
         if checkpoint and (problems := differences(checkpoint.state["run"], run)):
             raise CheckpointError(
-                Message(
-                    f"{self.path}: the run there had {'; '.join(problems)}. Resume it with what it "
-                    "had, or start a new one with ",
-                    FORCE,
-                )
+                f"{self.path}: the run there had {'; '.join(problems)}. Resume it with what it "
+                "had, or start a new one with force=True"
             )
         return checkpoint
 
@@ -421,12 +411,8 @@ def discard_run(path: Path, note: Callable[[str], None]) -> None:
 def _refuse_foreign(folder: Path, names: Sequence[str]) -> None:
     if names:
         raise CheckpointError(
-            Message(
-                f"{folder}: holds what no run of tagkit is known to have written: "
-                f"{listed(names)}. Name another folder (",
-                OUTPUT,
-                "), or move these away",
-            )
+            f"{folder}: holds what no run of tagkit is known to have written: {listed(names)}. "
+            "Name another folder (output.dir), or move these away"
         )
 
 

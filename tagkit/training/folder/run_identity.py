@@ -30,7 +30,7 @@ from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.optim.fine_tuning import FineTuning
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import OUTPUT, Message, Setting, clipped
+from tagkit.wording import clipped
 
 _CONTENT = "content of "
 # What a run reads, by option.
@@ -58,8 +58,7 @@ def output_folder(config: Config) -> Path:
     """
     # From an unset variable of a shell: Path("") would be the current folder.
     if not config.output.dir.strip():
-        here = Setting("output.dir", ".")
-        problem = Message("expected a folder, found an empty name; ", here, " is the current one")
+        problem = "expected a folder, found an empty name; output.dir=. is the current one"
         raise ConfigError("output.dir", [problem])
     return Path(config.output.dir)
 
@@ -92,7 +91,7 @@ def refuse_unreadable(config: Config, *, resume: bool) -> None:
     is_resumed = resume and (_has_run(output) or os.path.exists(output / CURVE))
     back = ". A run is resumed with what it started with: put it back" if is_resumed else ""
     for name in _READ:
-        option, value = Setting(name), values[name]
+        option, value = name, values[name]
         for path in value if isinstance(value, list) else filter(None, [value]):
             if not path.strip():  # Path("") would be the current folder
                 raise ConfigError(option, [f"expected a {_READ[name]}, found an empty name"])
@@ -100,10 +99,9 @@ def refuse_unreadable(config: Config, *, resume: bool) -> None:
             if is_replaced and not is_pipe(path) and _is_inside(Path(path), output):
                 same = os.path.realpath(path) == os.path.realpath(output)
                 where = "is the output too" if same else f"lies in {output}, which is replaced"
-                problem = f"{path} {where}; name another ("
-                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
+                raise ConfigError(option, [f"{path} {where}; name another (output.dir)"])
             if name in _MISSING and not os.path.exists(path):
-                raise _MISSING[name](Message(option, f": {path}: no such {_READ[name]}{back}"))
+                raise _MISSING[name](f"{option}: {path}: no such {_READ[name]}{back}")
 
 
 def _has_run(folder: Path) -> bool:

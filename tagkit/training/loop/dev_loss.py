@@ -17,7 +17,6 @@ from tagkit.models.base.tensors import to_tensors
 from tagkit.text.records import Sentence
 from tagkit.training.setup.language_models import with_states
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import Message, Setting
 
 # Stands for a loss that is not finite where it ranks epochs: JSON has neither infinity nor NaN.
 NO_LOSS = 1e9
@@ -114,11 +113,8 @@ def refuse_undefined_loss(prepared: Prepared) -> None:
     is_ranked_by_it = prepared.criterion.is_loss and task.dev_examples(prepared.config, corpus.dev)
     if is_ranked_by_it and not DevLoss(prepared).is_defined:
         raise DataError(
-            Message(
-                Setting("train.metric", LOSS),
-                f": every sentence of {corpus.dev.path} has a label that {corpus.train.path} "
-                "lacks, so that none has a loss; name another metric",
-            )
+            f"train.metric={LOSS}: every sentence of {corpus.dev.path} has a label that "
+            f"{corpus.train.path} lacks, so that none has a loss; name another metric"
         )
 
 

@@ -32,7 +32,6 @@ from tagkit.training.optim.optimizer import ModelOptimizer
 from tagkit.training.processes.distributed import Processes
 from tagkit.training.setup.run_settings import run_settings
 from tagkit.training.setup.setup import Prepared
-from tagkit.wording import Message, Setting
 
 # Prefixes of names in a checkpoint: of a task's state (`Task.state`), and of what is fitted before
 # the first step.
@@ -91,11 +90,8 @@ class RunState:
         # Each process would carry the states of its own rows, and a checkpoint hold those of one.
         if processes.count > 1 and prepared.task.state(prepared.model):
             raise TrainingError(
-                Message(
-                    f"a text is read as streams by one process, found {processes.count}; train in "
-                    "one, or each line by itself with ",
-                    Setting("data.context", "line"),
-                )
+                f"a text is read as streams by one process, found {processes.count}; train in one, "
+                "or each line by itself with data.context=line"
             )
         self.prepared = prepared
         self.processes = processes

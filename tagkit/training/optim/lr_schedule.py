@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tagkit.config import TrainConfig, fixed
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import plural
 
 _FALLING = ("linear", "cosine")
 # Share of the steps until a time limit over which the rate falls. Not all of them: where time is
@@ -56,13 +56,10 @@ class Schedule:
         warmup, steps = self.settings.warmup_steps, self.total_steps
         if warmup <= steps:
             return ""
-        return Message(
-            Setting("train.warmup_steps"),
-            f" = {warmup:,} is more than the run's {plural(steps, 'step')}, so that the learning "
-            "rate never reaches ",
-            Setting("train.lr"),
-            "; lower it (a tenth of the steps is usual), or raise ",
-            Setting("train.max_epochs"),
+        return (
+            f"train.warmup_steps = {warmup:,} is more than the run's {plural(steps, 'step')}, so "
+            "that the learning rate never reaches train.lr; lower it (a tenth of the steps is "
+            "usual), or raise train.max_epochs"
         )
 
     def end_note(self) -> str:
@@ -70,13 +67,10 @@ class Schedule:
         warmup, steps = self.settings.warmup_steps, self._step
         if warmup <= steps or self.note():
             return ""
-        return Message(
-            f"the time limit ended the run after {plural(steps, 'step')}, within the warm-up of ",
-            Setting("train.warmup_steps"),
-            f" = {warmup:,}, so that the learning rate never reached ",
-            Setting("train.lr"),
-            "; lower it (a tenth of the steps is usual), or raise ",
-            Setting("train.max_minutes"),
+        return (
+            f"the time limit ended the run after {plural(steps, 'step')}, within the warm-up of "
+            f"train.warmup_steps = {warmup:,}, so that the learning rate never reached train.lr; "
+            "lower it (a tenth of the steps is usual), or raise train.max_minutes"
         )
 
     def next_step(self) -> float:

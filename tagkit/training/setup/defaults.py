@@ -24,7 +24,7 @@ from tagkit.config import (
 )
 from tagkit.errors import ConfigError
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.wording import Setting, plural
+from tagkit.wording import plural
 
 # The largest corpora, in sentences, that are read in batches of these sizes.
 _BATCH_SIZES = ((500, 4), (1_000, 8), (4_000, 16))
@@ -264,7 +264,7 @@ def choose_for_text(config: Config, lines: int, units: int) -> Chosen:
     by_line = data.context == "line"
     if segment == 0 and not by_line:
         raise ConfigError(
-            Setting("train.bptt"),
+            "train.bptt",
             ["expected 1 or more: each step of training reads so many units of a text"],
         )
     if train.batch_size != "auto":

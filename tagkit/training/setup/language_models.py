@@ -45,7 +45,7 @@ from tagkit.storage import WEIGHTS, make_folder, new_folder
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
 from tagkit.text.windows import cut, windows
-from tagkit.wording import Message, Setting, reason
+from tagkit.wording import reason
 
 VARIABLE = "TAGKIT_CACHE"
 _SENTENCES, _STATES = "sentences.txt", "states.f32"
@@ -194,11 +194,8 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | Trai
         bundle = load_bundle(Path(path))
         if not isinstance(bundle.model, LanguageModel):
             raise DataError(
-                Message(
-                    f"{path}: expected a language model, as ",
-                    Setting("embeddings.contextual"),
-                    f" names, found one of task = '{bundle.config.task}'",
-                )
+                f"{path}: expected a language model, as embeddings.contextual names, found one of "
+                f"task = '{bundle.config.task}'"
             )
         part = _part_of(path, bundle)
         _refuse_twice(part, parts)
@@ -221,11 +218,8 @@ def _refuse_twice(part: LanguagePart, others: Iterable[LanguagePart]) -> None:
     for other in others:
         if replace(other, path=part.path) == part:
             raise DataError(
-                Message(
-                    Setting("embeddings.contextual"),
-                    f": {other.path} and {part.path} are the same language model, whose states "
-                    "would be read twice; leave one of them out",
-                )
+                f"embeddings.contextual: {other.path} and {part.path} are the same language model, "
+                "whose states would be read twice; leave one of them out"
             )
 
 
@@ -268,11 +262,10 @@ def refuse_base(config: Config, base: Bundle) -> None:
         raise ConfigError(
             "train.init_from",
             [
-                Message(
-                    f"{which} reads the states of language models (",
-                    Setting("embeddings.contextual"),
-                    "), with which a model cannot start from the weights of another; ",
-                    "leave one of the two out" if own else "name another model, or leave it out",
+                (
+                    f"{which} reads the states of language models (embeddings.contextual), with "
+                    "which a model cannot start from the weights of another; "
+                    + ("leave one of the two out" if own else "name another model, or leave it out")
                 )
             ],
         )

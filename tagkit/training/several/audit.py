@@ -42,7 +42,7 @@ from tagkit.training.several.folds import Fold, cut_into_folds, require_enough
 from tagkit.training.several.several_folder import refuse_options, require_one_process
 from tagkit.training.trainer import train
 from tagkit.value_checks import check_count
-from tagkit.wording import Message, Setting, clipped
+from tagkit.wording import clipped
 
 _LARGEST_SEED = 2**63  # exclusive, as in the configuration
 _REMEDY = (
@@ -103,8 +103,7 @@ def audit(
         listener.on_note(text)
     by_entity = folds_by == "entity"
     if by_entity and not has_spans(whole.scheme):
-        option = Setting("folds_by", "entity")
-        raise DataError(Message(f"{whole.path}: holds no spans: ", option, " is for entities"))
+        raise DataError(f"{whole.path}: holds no spans: folds_by=entity is for entities")
     unit = task.describe(config).unit
     parts = cut_into_folds(
         whole, folds=folds, repeats=repeats, seed=seed, by_entity=by_entity, unit=unit
@@ -127,13 +126,13 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     Raises:
         TagkitError: there is one.
     """
-    check_count(Setting("folds"), folds, 2)
-    check_count(Setting("repeats"), repeats)
+    check_count("folds=...", folds, 2)
+    check_count("repeats=...", repeats)
     if folds_by not in ("sentence", "entity"):
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
-        raise ConfigError(Setting("folds_by"), [wanted])
+        raise ConfigError("folds_by", [wanted])
     problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
-    refused = ConfigError(Setting("task", config.task), [problem])
+    refused = ConfigError(f"task={config.task}", [problem])
     task_of(config).require_labels(config, refused)
     require_one_process("audit")
     refuse_options(
@@ -145,7 +144,7 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
         },
     )
     if config.data.tag_columns:
-        problem = Message("an audit is of one column; name one with ", Setting("data.tag_column"))
+        problem = "an audit is of one column; name one with data.tag_column"
         raise ConfigError("data.tag_column", [problem])
     refuse_without_effect(config, "configuration")
 
@@ -200,12 +199,11 @@ def _config_of(config: Config, fold: Fold, place: Path, budget: TimeBudget) -> C
     if done and budget.is_over(0):
         each_s = (time.monotonic() - budget.started) / done
         needed = math.ceil(each_s * fold.count / 6) / 10
-        problem = (
+        raise TrainingError(
             f"the time limit was over after {done} of {fold.count} models, which took "
-            f"{each_s:.1f} s each; nothing is kept of them. Allow {needed:g} minutes or more ("
+            f"{each_s:.1f} s each; nothing is kept of them. Allow {needed:g} minutes or more "
+            "(train.max_minutes), or have fewer models"
         )
-        limit = Setting("train.max_minutes")
-        raise TrainingError(Message(problem, limit, "), or have fewer models"))
     own = {
         # Models of one seed would all begin with the same weights, and agree by that.
         "train.seed": (config.train.seed + done) % _LARGEST_SEED,
@@ -235,7 +233,7 @@ def _trained(
     try:
         corpus = as_corpus(config, task_of(config).needs, whole.part(fold.learnt), dev, None)
     except DataError as error:
-        raise DataError(Message(f"{where}: ", str(error))) from None
+        raise DataError(f"{where}: {error}") from None
     try:
         return train(config, _Training(listener), stop=stop, corpus=corpus).predictor
     except Interrupted:

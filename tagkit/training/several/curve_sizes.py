@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tagkit.errors import ConfigError, DataError
 from tagkit.evaluation.analysis.power_law import MIN_SIZES
-from tagkit.wording import Message, Setting, clipped, plural
+from tagkit.wording import clipped, plural
 
 Size = int | float | Fraction | str
 
@@ -27,7 +27,7 @@ def as_size(given: Size) -> int | Fraction:
     except (ValueError, ZeroDivisionError):
         found = f"found {clipped(repr(given))}"
         expected = f"expected numbers of sentences, or shares such as 1/8, {found}"
-        raise ConfigError(Setting("sizes"), [expected]) from None
+        raise ConfigError("sizes=...", [expected]) from None
     is_share = isinstance(given, Fraction) or "/" in text or "." in text
     return share if is_share else int(share)
 
@@ -73,11 +73,11 @@ def counts_of(sizes: Sequence[Size] | None, total: int, path: str, unit: str) ->
     elif any(after <= before for before, after in pairwise(counts)):
         problem = f"expected increasing sizes, found {found}"
     if problem:
-        raise ConfigError(Setting("sizes"), [problem])
+        raise ConfigError("sizes=...", [problem])
     has = f"{path}: has {plural(total, unit)} to train on"
     if counts[0] < _SMALLEST:
         small = f"too small: expected at least {_SMALLEST} in the smallest. Name other "
-        raise DataError(Message(f"{has}; parts of {found} are {small}", Setting("sizes")))
+        raise DataError(f"{has}; parts of {found} are {small}sizes=...")
     if counts[-1] > total:
-        raise DataError(Message(f"{has}, fewer than the largest of ", Setting("sizes", found)))
+        raise DataError(f"{has}, fewer than the largest of sizes={found}")
     return counts

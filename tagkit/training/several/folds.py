@@ -13,7 +13,7 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import span_tuples
-from tagkit.wording import Message, Setting, plural, plural_of
+from tagkit.wording import plural, plural_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ def cut_into_folds(
     for index, sentence in enumerate(split.sentences):
         same.setdefault(sentence.words, []).append(index)
     if len(same) < folds:
-        expected = f"expected {folds} different {plural_of(unit)} or more, one for each fold ("
         raise DataError(
-            Message(f"{split.path}: {expected}", Setting("folds"), f"), found {len(same)}")
+            f"{split.path}: expected {folds} different {plural_of(unit)} or more, one for each "
+            f"fold (folds=...), found {len(same)}"
         )
     entities = [_entities(sentence) if by_entity else frozenset() for sentence in split.sentences]
     for repeat in range(repeats):
@@ -97,13 +97,12 @@ def require_enough(fold: Fold, split: Split) -> None:
     found = plural(len(fold.learnt), fold.unit)
     if len(fold.learnt) >= 2:  # one to learn from, and one to choose the best epoch by
         return
-    remedy: list[str | Setting] = ["; use more folds (", Setting("folds"), ")"]
+    problem = f"{split.path}: fold {fold.number} leaves {found} to learn from"
+    remedy = "use more folds (folds=...)"
     if fold.left_out:
-        share = f", {fold.left_out:,} share an entity with it"
-        remedy = [share, *remedy, " or ", Setting("folds_by", "sentence")]
-    raise DataError(
-        Message(f"{split.path}: fold {fold.number} leaves {found} to learn from", *remedy)
-    )
+        problem += f", {fold.left_out:,} share an entity with it"
+        remedy += " or folds_by=sentence"
+    raise DataError(f"{problem}; {remedy}")
 
 
 def _entities(sentence: Sentence) -> frozenset[tuple[str, ...]]:

@@ -44,7 +44,6 @@ from tagkit.training.several.several_folder import (
     same_as_before,
 )
 from tagkit.training.trainer import train
-from tagkit.wording import Message, Setting
 
 _WHAT = "learning curve"
 # Options that differ from one point to the next, or that no point depends on.
@@ -168,7 +167,7 @@ def _refuse_unfit(config: Config) -> None:
         TagkitError: an option has no effect or no meaning, or a corpus can be read once only.
     """
     refused = ConfigError(
-        Setting("task", config.task),
+        f"task={config.task}",
         [
             "a learning curve is of F1 or accuracy; expected tag, classify or both. For a language "
             "model, train on texts of several sizes, and compare the bits per character of one dev "
@@ -177,13 +176,13 @@ def _refuse_unfit(config: Config) -> None:
     )
     task_of(config).require_labels(config, refused)
     require_one_process(_WHAT)
-    varied = "is what a learning curve varies; leave it out, and name "
     refuse_options(
         config,
         {
             "train.max_minutes": "would end the larger trainings early, and bend the curve; leave "
             "it out",
-            "data.train_sentences": Message(varied, Setting("sizes")),
+            "data.train_sentences": "is what a learning curve varies; leave it out, and name "
+            "sizes=...",
         },
     )
     refuse_without_effect(config, _WHAT)

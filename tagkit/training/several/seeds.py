@@ -33,7 +33,7 @@ from tagkit.training.processes.launcher import is_first
 from tagkit.training.run_end import Trained
 from tagkit.training.setup.setup import Prepared
 from tagkit.training.trainer import train
-from tagkit.wording import ANOTHER_OR_FORCE, OUTPUT, Message, Setting, listed
+from tagkit.wording import ANOTHER_OR_FORCE, listed
 
 _NO_TIME = 1e-6  # minutes: 0 means no limit
 
@@ -60,7 +60,7 @@ class SeedListener(Forwarding):
         if finding.name in self.reported:
             return
         if self.started:  # before that, findings are about the corpora, which seeds share
-            finding = replace(finding, sentence=Message(f"seed {self.seed}: ", finding.sentence))
+            finding = replace(finding, sentence=f"seed {self.seed}: {finding.sentence}")
         self.listener.on_finding(finding)
 
 
@@ -139,10 +139,8 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
             refuse_other_commands(run_folder.path, found, of_seeds=True)
             what = "a run of one seed" if (run_folder.path / CHECKPOINTS).exists() else "a model"
             raise CheckpointError(
-                Message(
-                    f"{run_folder.path}: holds {what}, but no trainings with several seeds; ",
-                    ANOTHER_OR_FORCE,
-                )
+                f"{run_folder.path}: holds {what}, but no trainings with several seeds; "
+                f"{ANOTHER_OR_FORCE}"
             )
         _refuse_fewer(config.train.seeds, run_folder.path)
         run_folder.repair()
@@ -167,9 +165,9 @@ def _refuse_fewer(seeds: Sequence[int], folder: Path) -> None:
         return
     which = f"seed {others[0]}" if len(others) == 1 else f"seeds {listed(others)}"
     wanted = ",".join([*map(str, seeds), *others])
-    problem = f"{folder}: holds the scores of {which} too, which would be lost; name all of them ("
     raise CheckpointError(
-        Message(problem, Setting("train.seeds", wanted), "), or another folder (", OUTPUT, ")")
+        f"{folder}: holds the scores of {which} too, which would be lost; name all of them "
+        f"(train.seeds={wanted}), or another folder (output.dir)"
     )
 
 

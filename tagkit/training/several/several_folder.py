@@ -11,7 +11,7 @@ from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.folder.run_identity import differences, with_former_defaults
 from tagkit.training.folder.start_checks import check_beforehand
 from tagkit.training.processes.launcher import is_alone
-from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE
 
 
 def require_one_process(what: str) -> None:
@@ -61,12 +61,10 @@ def open_folder(
     is_there = names[0] in found
     # A model of `tagkit train` must not be replaced, with `force` either.
     if found and not is_there:
-        raise CheckpointError(
-            Message(f"{folder}: is not empty, and holds no {what}; ", ANOTHER_FOLDER)
-        )
+        raise CheckpointError(f"{folder}: is not empty, and holds no {what}; {ANOTHER_FOLDER}")
     if is_there and not (resume or force):
-        both = (RESUME, " continues it, ", FORCE, " starts a new one")
-        raise CheckpointError(Message(f"{folder}: holds a {what}; ", *both))
+        both = ("resume=True", " continues it, ", "force=True", " starts a new one")
+        raise CheckpointError(f"{folder}: holds a {what}; {''.join(both)}")
     is_resumed = is_there and resume
     run_folder.check(resume=is_resumed, force=force)
     if is_resumed:
@@ -102,6 +100,7 @@ def same_as_before(
         config = with_former_defaults(config, before)
     now: dict[str, Any] = plain(identity_of(config))
     if before is not None and (changed := differences(before, now)):
-        problem = f"{folder}: the {what} there had {'; '.join(changed)}; "
-        raise CheckpointError(Message(problem, ANOTHER_OR_FORCE))
+        raise CheckpointError(
+            f"{folder}: the {what} there had {'; '.join(changed)}; {ANOTHER_OR_FORCE}"
+        )
     return config, now

@@ -63,14 +63,12 @@ from tagkit.training.loop.time_budget import TimeBudget
 from tagkit.training.setup.setup import Prepared
 from tagkit.training.several.several_folder import open_folder, same_as_before
 from tagkit.training.trainer import train
-from tagkit.wording import ANOTHER_OR_FORCE, FORCE, Message, Setting, plural
+from tagkit.wording import ANOTHER_OR_FORCE, plural
 
 # Draws in a row, at most, of values that were tried: half by the sampler, which prefers what scored
 # well, then half at random, so that all of a small space is tried.
 _MAX_DRAWS = 100
-_AGAIN = Message(
-    "correct this, and repeat the command to resume the search; ", FORCE, " starts a new one"
-)
+_AGAIN = "correct this, and repeat the command to resume the search; force=True starts a new one"
 # The states in which a trial has ended, and their names for people.
 _STATES = {
     TrialState.COMPLETE: "done",
@@ -121,7 +119,7 @@ def search(
             before = study.user_attrs.get("search")
             if before and _VALUES not in before:
                 old = "holds a search of tagkit 0.2 or earlier, which that version alone can resume"
-                raise CheckpointError(Message(f"{folder}: {old}; ", ANOTHER_OR_FORCE))
+                raise CheckpointError(f"{folder}: {old}; {ANOTHER_OR_FORCE}")
             config, now = same_as_before(
                 folder, "search", config, before, lambda one: _identity(one, corpora, spaces)
             )
@@ -129,8 +127,9 @@ def search(
             return _Search(study, config, spaces, run_folder, listener, budget, stop).run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
-            problem = f"{folder / STUDY}: cannot be read or written: {first}; "
-            raise CheckpointError(Message(problem, _AGAIN)) from None
+            raise CheckpointError(
+                f"{folder / STUDY}: cannot be read or written: {first}; {_AGAIN}"
+            ) from None
 
 
 def _identity(
@@ -180,9 +179,11 @@ class _Search:
             is_best = self._run_trial(drawn, ended)
             self.listener.on_trial(self._ended()[-1], is_best=is_best)
         if not ended and self.budget.is_over(0):
-            limit = Setting("train.max_minutes", f"{self.config.train.max_minutes:g}")
-            too_late = ") was over before the first trial began; allow more"
-            raise TrainingError(Message(f"{self.folder}: the time limit (", limit, too_late))
+            raise TrainingError(
+                f"{self.folder}: the time limit "
+                f"(train.max_minutes={self.config.train.max_minutes:g}) was over before the first "
+                "trial began; allow more"
+            )
         if (best := self._best(ended)) is None:
             raise TrainingError(f"{self.folder}: no trial was completed")
         return Tuned(tuple(ended), best, load_config(self.folder / BEST_CONFIG), self.folder)
@@ -272,7 +273,7 @@ class _Search:
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except failures as error:
-            self.listener.on_note(Message(f"trial {number}: ", str(error)))
+            self.listener.on_note(f"trial {number}: {error}")
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:
             raise Interrupted(f"stopped in trial {number}, which will be started again") from None

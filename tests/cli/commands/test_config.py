@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 from program import Program
+from says import Says, refuses
 
 from tagkit.cli.commands.config import chosen_options, one_option_lines, option_lines
 from tagkit.config import load_config, option_names
@@ -78,7 +79,7 @@ def test_the_task_is_that_of_the_corpus_unless_it_is_named(
     assert found["task"] == "classify"
     ended = tagkit("config", "--train", "train.tsv", "--task", "tag")
     assert (ended.code, ended.out) == (1, "")
-    assert "expected tokens with tags or texts with spans" in ended.err
+    assert Says("tokens").within(ended.err)
     assert "--task classify trains on classes" in ended.err
 
 
@@ -101,7 +102,7 @@ def test_what_would_have_no_effect_is_wrong_usage(
 def test_an_option_without_effect_is_refused(tagkit: Program, intents: Path) -> None:
     ended = tagkit("config", "--train", intents / "train.tsv", "--set", "head.kind=softmax")
     assert (ended.code, ended.out) == (1, "")
-    assert 'head.kind = "softmax": has no effect with task = "classify"' in ended.err
+    assert Says("head.kind", '"softmax"', '"classify"').within(ended.err)
 
 
 def test_the_list_imports_no_torch() -> None:
@@ -141,18 +142,18 @@ def test_a_long_setting_stands_above_its_meaning() -> None:
 
 
 def test_one_option_is_said_with_what_may_be_done_with_it() -> None:
-    said = list(one_option_lines(chosen_options("encoder.hidden")[0], None))
+    said = list(one_option_lines(chosen_options("encoder.hidden")[0], None, None))
     assert said == [
         "encoder.hidden = 200",
         "  Hidden units for each direction.",
-        "  A run that is resumed must have the same value.",
+        Says("resumed"),
         "  A model that starts from another one's weights has that one's value.",
-        "  A search (tagkit tune) may try values of it.",
+        Says("search"),
     ]
-    first, *_ = one_option_lines(chosen_options("head.threshold")[0], None)
+    first, *_ = one_option_lines(chosen_options("head.threshold")[0], None, None)
     assert first == "head.threshold, unset by default"
 
 
 def test_what_is_no_section_and_no_option_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"unknown option train\.sed; did you mean train\.seed"):
+    with refuses(ConfigError, "train.sed", "train.seed"):
         chosen_options("train.sed")

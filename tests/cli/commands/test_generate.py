@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 from program import Program
+from says import Says
 from toy_language_model import UNKNOWN, ToyReader
 
 from tagkit import storage
@@ -70,7 +71,7 @@ def test_a_prompt_may_be_a_file_or_standard_input(tagkit: Program, tmp_path: Pat
     ended = tagkit("generate", "m", "--prompt-file", "-", "--greedy", stdin=file.read_bytes())
     assert ended.out == expected
     ended = tagkit("generate", "m", "--prompt-file", tmp_path / "none")
-    assert (ended.code, ended.err) == (1, f"error: {tmp_path}/none: no such file\n")
+    assert (ended.code, ended.err) == (1, Says(tmp_path))
 
 
 def test_a_text_is_written_as_it_is_generated(
@@ -103,7 +104,7 @@ def test_a_file_that_cannot_be_scored_leaves_the_output_empty(
 ) -> None:
     file = tmp_path / "lines.txt"
     ended = tagkit("generate", "m", "--score", file)
-    assert (ended.code, ended.out, ended.err) == (1, "", f"error: {file}: no such file\n")
+    assert (ended.code, ended.out, ended.err) == (1, "", Says(file))
     file.write_bytes(b"the cat\n\xff\n")
     ended = tagkit("generate", "m", "--score", file)
     assert (ended.code, ended.out) == (1, "")
@@ -145,8 +146,7 @@ def test_lines_that_are_no_pairs_are_not_scored_by_a_model_of_pairs(
     file.write_text("the\tcat\n\nthe cat\n", "utf-8")
     ended = tagkit("generate", "m", "--score", file)
     assert (ended.code, ended.out, ended.err) == (
-        1, "", f"error: {file}:3: expected a prefix and its continuation with one tab between "
-        "them, found none: 'the cat'\n",
+        1, "", Says(file, "3", "'the cat'"),
     )  # fmt: skip
 
 
@@ -154,28 +154,28 @@ def test_lines_that_are_no_pairs_are_not_scored_by_a_model_of_pairs(
     ("arguments", "error"),
     [
         ("--score f --prompt a",
-         "--prompt is for texts that are generated, and --score scores a file"),
+         Says("--prompt", "--score")),
         ("--score f --seed 2",
-         "--seed is for texts that are generated, and --score scores a file"),
-        ("--beam 3 --top-p 0.5", "--top-p has no effect on a search with --beam"),
-        ("--beam 3 --greedy", "--greedy has no effect on a search with --beam"),
+         Says("--seed", "--score")),
+        ("--beam 3 --top-p 0.5", Says("--top-p", "--beam")),
+        ("--beam 3 --greedy", Says("--greedy", "--beam")),
         ("--beam 3 --repetition-penalty 2",
-         "--repetition-penalty has no effect on a search with --beam"),
+         Says("--repetition-penalty", "--beam")),
         ("--greedy --temperature 0.5",
-         "--temperature is for sampling: with --greedy there is one text"),
-        ("--greedy --samples 2", "--samples is for sampling: with --greedy there is one text"),
+         Says("--temperature", "--greedy")),
+        ("--greedy --samples 2", Says("--samples", "--greedy")),
         ("--temperature 0 --samples 2",
-         "--samples is for sampling: with --temperature 0 there is one text"),
+         Says("--samples", "--temperature", "0")),
         ("--temperature 0 --top-k 3",
-         "--top-k is for sampling: with --temperature 0 there is one text"),
+         Says("--top-k", "--temperature", "0")),
         ("--temperature 0.0 --seed 3",
-         "--seed is for sampling: with --temperature 0 there is one text"),
+         Says("--seed", "--temperature", "0")),
         ("--greedy --temperature 0",
-         "--temperature is for sampling: with --greedy there is one text"),
-        ("--length-penalty 1", "--length-penalty is for --beam"),
+         Says("--temperature", "--greedy")),
+        ("--length-penalty 1", Says("--length-penalty", "--beam")),
         ("--prompt a --prompt-file b",
-         "--prompt-file and --prompt are both given: leave out one of them"),
-        ("--encoding latin-1", "--encoding is for --prompt-file and --score"),
+         Says("--prompt-file", "--prompt")),
+        ("--encoding latin-1", Says("--encoding", "--prompt-file", "--score")),
     ],
 )  # fmt: skip
 def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
@@ -183,7 +183,7 @@ def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
 ) -> None:
     ended = tagkit("generate", "none", *arguments.split())
     assert (ended.code, ended.out) == (2, "")
-    assert " ".join(ended.err.split()).endswith(f"Error: Invalid value: {error}")
+    assert error == " ".join(ended.err.split())
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
         ("--beam 1001", "--beam: expected at most 1,000, found 1001"),
         ("--samples 10001", "--samples: expected at most 10,000, found 10001"),
         ("--beam 2 --samples 3",
-         "--samples: a beam of 2 finds at most 2 texts, not 3; give a larger --beam"),
+         "--samples: a beam of 2 finds at most 2 texts, not 3; give a larger beam"),
         ("--end halt",
          "--end halt: the model has no halting probability; expected symbol or length"),
     ],

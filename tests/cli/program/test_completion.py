@@ -9,8 +9,8 @@ from program import Program
 from typer.main import get_command
 
 from tagkit.cli.main import COMMANDS, app
-from tagkit.cli.program import messages
 from tagkit.cli.program.completion import complete_part, values_of
+from tagkit.cli.program.option_fields import flags_by_name
 from tagkit.config import Config, allowed, option_names
 from tagkit.models.task_table import TASKS
 
@@ -37,8 +37,9 @@ def fixed_values(name: str) -> list[str]:
 def test_every_flag_of_an_option_with_fixed_values_completes_them(command: str) -> None:
     group: Any = get_command(app)
     seen = []
+    flags, of_config = flags_by_name(COMMANDS[command][0]), option_names()
     for param in group.get_command(None, command).params:
-        names = [name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts]
+        names = [name for name, flag in flags.items() if flag in param.opts and name in of_config]
         values = [value for name in names for value in fixed_values(name)]
         if values and command != "convert":  # its --scheme is the one to write
             seen.append(param.opts[0])

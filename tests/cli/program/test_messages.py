@@ -10,18 +10,21 @@ from pathlib import Path
 
 import pytest
 import tiny
+from hypothesis import given
+from hypothesis import strategies as st
 from kinds import TAGS
 from typer.main import get_command
 
 import tagkit
+from tagkit.cli.commands.train import train_command
 from tagkit.cli.main import ALIASES, COMMANDS, app, main
 from tagkit.cli.program import messages
-from tagkit.config import Config, load_config, option_names, option_text, options_of
+from tagkit.cli.program.option_fields import flags_by_name
+from tagkit.config import Config, load_config, option_text, options_of
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import TagkitError
 from tagkit.training.trainer import train
-from tagkit.wording import FORCE, RESUME, Message, Setting
 
 PACKAGE = Path(tagkit.__file__).parent
 FLAG = re.compile(r"(?<![-\w])--[a-z][a-z-]*|(?<![-\w])-o\b")
@@ -49,42 +52,62 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
 def flags(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Takes the flags of a command as those of the one that runs."""
     monkeypatch.setattr(messages, "_flags", messages._flags)
-    return lambda name: messages.use_flags(flags_of(name))
-
-
-def flags_of(name: str) -> set[str]:
-    command = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
-    return {flag for param in command.params for flag in param.opts}
+    return lambda name: messages.use_flags(flags_by_name(COMMANDS[name][0]))
 
 
 @pytest.mark.parametrize(
-    ("command", "setting", "expected"),
+    ("command", "named", "expected"),
     [
-        ("train", FORCE, "--force"),
-        ("train", RESUME, "--resume"),
-        ("train", Setting("output.dir"), "-o"),
-        ("train", Setting("output.dir", "."), "-o ."),
-        ("train", Setting("data.format"), "--input-format"),
-        ("train", Setting("data.format", "columns"), "--input-format columns"),
-        ("train", Setting("data.label_column", 0), "--label-column 0"),
-        ("train", Setting("data.header", "no"), "--set data.header=no"),
-        ("predict", Setting("data.label_column", 0), "data.label_column=0"),
-        ("train", Setting("data.header"), "data.header"),
-        ("benchmark", Setting("data.on_misaligned"), "data.on_misaligned"),
-        ("convert", Setting("to", "odd"), "--to odd"),
-        ("info", Setting("unheard"), "unheard"),
+        ("train", "force=True", "--force"),
+        ("train", "output.dir", "-o"),
+        ("train", "(output.dir)", "(-o)"),
+        ("train", "output.dir=.", "-o ."),
+        ("train", "data.format", "--input-format"),
+        ("train", "data.format.", "--input-format."),
+        ("train", "data.format=columns", "--input-format columns"),
+        ("train", "data.header=no", "--set data.header=no"),
+        ("train", "data.headers=no", "data.headers=no"),
+        ("predict", "data.label_column=0", "data.label_column=0"),
+        ("train", "data.header", "data.header"),
+        ("benchmark", "data.on_misaligned", "data.on_misaligned"),
+        ("convert", "to=odd", "--to odd"),
+        ("tune", "spaces=...", "--search"),
+        ("predict", "max_length", "--max-length"),
+        ("predict", "the top of it", "the top of it"),
+        ("info", "unheard=True", "unheard=True"),
     ],
 )
-def test_a_setting_is_named_by_the_flag_of_the_command_that_runs(
-    flags: Callable[[str], None], command: str, setting: Setting, expected: str
+def test_an_option_is_named_by_the_flag_of_the_command_that_runs(
+    flags: Callable[[str], None], command: str, named: str, expected: str
 ) -> None:
     flags(command)
-    assert messages.with_flags(Message("--force a ", setting)) == f"--force a {expected}"
+    assert messages.with_flags(f"a --force {named}") == f"a --force {expected}"
+    assert messages.with_flags(expected) == expected  # a sentence may pass twice
 
 
-def test_a_text_without_settings_is_left_alone(flags: Callable[[str], None]) -> None:
+def test_an_option_of_a_file_keeps_its_name_there(flags: Callable[[str], None]) -> None:
     flags("train")
-    assert messages.with_flags("force=True (output.dir)") == "force=True (output.dir)"
+    text = "c.toml: train.seed = -3: expected 0 or more; did you mean train.seeds?"
+    assert messages.with_flags(text) == text
+    assert messages.with_flags(text.removeprefix("c.toml: ")).startswith("--seed = -3: ")
+
+
+NAMES = st.sampled_from(["data.format", "force=True", "output.dir", "max_length", "data.header=no"])
+
+
+@given(NAMES, st.text(max_size=5), st.sampled_from(["{}.conll", "d/{}", "{}/d", "x{}", "{}:7"]))
+def test_what_a_message_quotes_or_names_as_a_file_is_left_alone(
+    name: str, around: str, file: str
+) -> None:
+    messages.use_flags(flags_by_name(train_command) | {"max_length": "--max-length"})
+    try:
+        value = f"{around}{name}{around} {name}"
+        if "=" not in name:  # no file is called so
+            text = f"{file.format(name)}: expected a tag, found {value!r}"
+            assert messages.with_flags(text) == text
+        assert messages.with_flags(repr(value)) == repr(value)
+    finally:
+        messages.use_flags({})
 
 
 def test_a_caller_in_python_reads_parameters_and_a_user_of_the_command_flags(
@@ -156,28 +179,14 @@ def test_the_library_names_no_flags_of_the_command_line() -> None:
     assert found == []
 
 
-def test_every_flag_in_the_table_is_one_of_some_command() -> None:
-    known = {flag for name in COMMANDS for flag in flags_of(name)}
-    assert {*messages.FLAGS.values()} <= known
-    assert {name for name in messages.FLAGS if "." in name} <= {*options_of(Config)}
-
-
-def test_every_setting_that_a_message_names_has_a_flag() -> None:
-    named = set()
-    for module in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Setting":
-                (name, *_) = node.args
-                if isinstance(name, ast.Name):
-                    # Of any option that was given: the test below holds them.
-                    assert module.relative_to(PACKAGE) == Path("config", "loading.py")
-                else:
-                    assert isinstance(name, ast.Constant)
-                    named.add(name.value)
-    assert "data.format" in named
-    known = {flag for name in COMMANDS for flag in flags_of(name)}
-    without = {name for name in named if messages.flag_of(name) not in known}
-    assert without <= set(option_names())  # `--set` takes them
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_flags_of_a_command_are_those_that_it_takes_and_their_options_exist(name: str) -> None:
+    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    found = flags_by_name(command.callback)
+    assert {*found.values()} == {
+        param.opts[-1] for param in command.params if param.opts[0].startswith("-")
+    }
+    assert {each for each in found if "." in each} <= {*options_of(Config)}
 
 
 def test_a_value_of_the_command_line_is_named_as_typed_and_not_said_to_stand_in_the_file(
@@ -203,7 +212,9 @@ def test_a_flag_of_an_option_shows_the_help_and_default_of_the_option(
     shown = re.sub(r"-\s+", "-", " ".join(run(command, "--help")[1].split()))
     params = get_command(app).get_command(None, command).params  # type: ignore[attr-defined]
     flags = {flag for param in params if not param.help for flag in param.opts}
-    names = [name for name, flag in messages.OPTION_FLAGS.items() if flag in flags]
+    of_config = options_of(Config)
+    given = flags_by_name(COMMANDS[command][0])
+    names = [name for name, flag in given.items() if flag in flags and name in of_config]
     assert len(names) >= {"train": 15, "tune": 5, "eval": 4}.get(command, 0)
     for name in names:
         text, default = option_text(name)

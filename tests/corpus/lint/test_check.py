@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lint_reports import check, told
+from says import Says, refuses
 
 import tagkit
 from tagkit.cli.commands.check import check_lines
@@ -48,7 +49,7 @@ def test_a_column_that_none_of_the_files_has_is_refused(tmp_path: Path) -> None:
     columns.write_text(GOOD, encoding="utf-8")
     texts.write_text("label\ttext\nx\ta b\n", encoding="utf-8")
     data = DataConfig(tag_column=1)
-    with pytest.raises(DataError, match=r"b.tsv: .*: data.tag_column is for column files and Co"):
+    with refuses(DataError, "b.tsv", "data.tag_column"):
         check_files([str(texts)], data)
     broken = tmp_path / "c.tsv"
     broken.write_bytes(b"\xff\xfe\xfa")
@@ -105,7 +106,7 @@ def test_what_was_not_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
 def test_a_file_that_fits_two_schemes_is_not_told_to_be_in_the_other(tmp_path: Path) -> None:
     files = {"a.conll": "a B-X\nb E-X\nc S-Y\n", "b.conll": "a B-X\nb B-X\n"}
     assert told(check(tmp_path, files), "other-scheme", tmp_path) == [
-        ("note", "it holds spans in IOB2, and a.conll holds spans in IOBES", ()),
+        ("note", Says("IOB2", "a.conll", "IOBES"), ()),
     ]
     # Each of the two schemes forbids one step of b.conll.
     both = {"a.conll": "a I-X\nb I-X\nc B-X\n", "b.conll": "a I-X\nb O\nc B-Y\n"}

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from says import refuses
 
 from tagkit.corpus.records.dataset import Split, draw, hold_out
 from tagkit.errors import DataError
@@ -139,7 +140,7 @@ def test_no_more_can_be_drawn_than_there_are() -> None:
 
 
 def test_one_text_cannot_be_split() -> None:
-    with pytest.raises(DataError, match=r"train.tsv: one text is not enough to split off"):
+    with refuses(DataError, "train.tsv", "enough"):
         hold_out(split([["a"]]), 0.5, 1)
 
 

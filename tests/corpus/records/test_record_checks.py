@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from says import refuses
 
 import tagkit
 from tagkit.corpus.records.answers import Answer, as_items
@@ -95,7 +96,7 @@ def test_what_does_not_fit_is_named(record: Item | Answer, problem: str) -> None
 
 def test_spans_stand_in_the_order_of_the_text() -> None:
     spans = (TextSpan("c", 2, 3, "X"), TextSpan("a", 0, 1, "Y"))
-    with pytest.raises(DataError, match=r"^record 1: expected spans in the order of the text, "):
+    with refuses(DataError, "1", "record"):
         list(as_items([Document("abc", spans=spans)], split=True))
     (same,) = as_items([Document("abc", spans=spans[::-1])], split=True)
     assert isinstance(same, Document)
@@ -103,7 +104,7 @@ def test_spans_stand_in_the_order_of_the_text() -> None:
 
 
 def test_a_sentence_without_words_is_not_written() -> None:
-    with pytest.raises(DataError, match=r"^record 1: expected at least one word, found none$"):
+    with refuses(DataError, "1", "record"):
         list(as_items([Sentence(())], split=True))
     assert labelled_records([Sentence((), ())], "gold").items  # nothing to score, and no error
 

@@ -7,6 +7,7 @@ import pytest
 import tiny
 import torch
 from kinds import TAGS
+from says import Says
 
 from tagkit.config import load_config
 from tagkit.corpus.lint.check import check
@@ -30,9 +31,7 @@ def test_a_file_without_classes_is_refused_as_a_whole() -> None:
     for few in (((),), ((), ())):
         with pytest.raises(DataError) as caught:
             check_classes(split(*few), several=False)
-        assert str(caught.value) == (
-            "dev: expected a class for each text, found none in this file, which is read as columns"
-        )
+        assert str(caught.value) == (Says("dev", "columns"))
         check_classes(split(*few), several=True)
 
 
@@ -41,9 +40,7 @@ def test_a_text_with_another_number_of_classes_is_named() -> None:
     for labels, found in ((("x", "y"), "'x', 'y'"), ((), "none")):
         with pytest.raises(FormatError) as caught:
             check_classes(split(("x",), labels), several=False)
-        assert str(caught.value) == (
-            f"dev:2: expected one class, found {found} (head.multi_label says how many a text has)"
-        )
+        assert str(caught.value) == (Says("dev:2", found, "head.multi_label"))
         check_classes(split(("x",), labels), several=True)
 
 
@@ -54,10 +51,7 @@ def test_classes_of_dev_that_train_lacks_are_named_unless_dev_was_split_off() ->
     )
     with pytest.raises(DataError) as caught:
         check_variety(train, dev, is_split=False)
-    assert str(caught.value) == (
-        "f.tsv (split off): expected classes of f.tsv, such as a, b, c; found none of them, but "
-        "d, e"
-    )
+    assert str(caught.value) == (Says("f.tsv", "classes"))
     with pytest.raises(DataError) as caught:
         check_variety(train, dev, is_split=True)
     assert str(caught.value) == (

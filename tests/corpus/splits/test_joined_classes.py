@@ -1,6 +1,7 @@
 """Several classes in one cell are told from classes of their own."""
 
 import pytest
+from says import Says
 
 from tagkit.corpus.splits.joined_classes import joined_classes, joined_problem
 
@@ -22,11 +23,5 @@ def test_a_class_of_others_with_commas_is_several(classes: list[str], joined: li
 
 
 def test_it_is_said_how_many_there_are_with_an_example() -> None:
-    assert joined_problem(["a,b"]) == (
-        "1 class consists of others with commas between them, such as 'a,b', and is read as a "
-        "class of its own"
-    )
-    assert joined_problem(["a,b", "b,c"]) == (
-        "2 classes consist of others with commas between them, such as 'a,b', and are read as "
-        "classes of their own"
-    )
+    assert joined_problem(["a,b"]) == (Says("1", "'a,b'", "consists"))
+    assert joined_problem(["a,b", "b,c"]) == (Says("2", "'a,b'", "classes"))

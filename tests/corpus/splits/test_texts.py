@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from says import Says
 
 from tagkit.config import DataConfig
 from tagkit.corpus.records.unit_lines import UnitLines
@@ -47,7 +48,7 @@ def test_the_first_line_that_is_no_pair_is_named_with_file_and_number(
     with pytest.raises(FormatError) as error:
         read_texts(DataConfig(train_file=str(path), pairs=True))
     message = str(error.value)
-    assert message.startswith(f"{path}:3: expected a prefix and its continuation with one tab")
+    assert Says(path, "3", "continuation") == message
     assert message.endswith(repr(line))
 
 
@@ -94,9 +95,7 @@ def test_a_folder_that_is_no_text_is_refused_by_the_name_of_what_is_wrong(tmp_pa
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError) as none:
         text_files(str(tmp_path / "empty"))
-    assert str(none.value) == (
-        f"{tmp_path}/empty: expected files of text in this folder, found none"
-    )
+    assert str(none.value) == (Says(tmp_path, "folder"))
 
 
 def test_a_column_file_is_read_as_text_and_said_to_be_none(tmp_path: Path) -> None:

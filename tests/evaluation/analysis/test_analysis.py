@@ -6,6 +6,7 @@ import pytest
 from flat_spans import flat
 from hypothesis import given
 from hypothesis import strategies as st
+from says import refuses
 
 import tagkit
 from tagkit import DataError, Document
@@ -101,24 +102,20 @@ def test_the_training_corpus_tells_seen_spans_and_known_words(tmp_path: Path) ->
     plain = tagkit.analyse([PLAIN], [wrong], train=train)
     assert plain.slices == WordAccuracy(known=1, unknown=0, known_tokens=1, unknown_tokens=1)
     assert list(plain.to_dict()) == ["slices", "interval"]
-    with pytest.raises(
-        DataError, match=r"train.conll: expected tags of spans as in gold, found pl"
-    ):
+    with refuses(DataError, "train.conll"):
         tagkit.analyse([GOLD], [FOUND], train=train)
 
 
 def test_analyses_without_a_meaning_are_refused() -> None:
     for name in ("measures", "errors"):
-        with pytest.raises(DataError, match=f"^gold: holds plain labels: {name} is for spans$"):
+        with refuses(DataError, "gold", name, "spans"):
             tagkit.analyse([PLAIN], [PLAIN], analyses=[name])
-    expected = r"^gold: holds plain labels: slices of these needs train, the training corpus$"
-    with pytest.raises(DataError, match=expected):
+    with refuses(DataError, "gold", "slices", "train"):
         tagkit.analyse([PLAIN], [PLAIN], analyses=["slices"])
     text = Document("To Rome.", labels=("travel",))
     for name in ("measures", "errors", "slices"):
         kind = "tags" if name == "slices" else "spans"
-        expected = f"^the corpus holds classes of texts: {name} is for {kind}$"
-        with pytest.raises(DataError, match=expected):
+        with refuses(DataError, "classes of texts", name, kind):
             tagkit.analyse([text], [text], analyses=[name])
     assert list(tagkit.analyse([text], [text]).to_dict()) == ["interval"]
     with pytest.raises(
@@ -148,7 +145,7 @@ def test_a_report_that_was_counted_while_files_were_read_keeps_nothing_to_analys
     file = tmp_path / "a.conll"
     file.write_text("Ada\tB-PER\n", encoding="utf-8")
     report = compare_files(str(file), str(file), DataConfig(), None, False)
-    with pytest.raises(DataError, match=r"^expected a report that keeps its tags: this one was"):
+    with refuses(DataError, "report"):
         analyse(report, ["errors"])
     assert tagkit.analyse(file, file).name == str(file)
     assert read_training(str(file), DataConfig(), print).tokens == 1
@@ -191,9 +188,9 @@ def test_several_columns_have_a_calibration_each_and_nothing_else() -> None:
     assert found["calibration"]["UPOS"]["brier"] == pytest.approx((0.01 + 0.09) / 2)
     assert found["calibration"]["LEMMA"]["brier"] == pytest.approx((0.04 + 0.36) / 2)
     assert "calibration" not in report.to_dict()
-    with pytest.raises(DataError, match=r"^this model predicts several tag columns: "):
+    with refuses(DataError, "predicts"):
         analyse(report, ["errors", "calibration"])
-    with pytest.raises(DataError, match=r"^there are no probabilities to look at: "):
+    with refuses(DataError, "probabilities"):
         analyse(ColumnsReport((tags,)), ["calibration"])
 
 

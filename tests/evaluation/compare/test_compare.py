@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from says import Says, refuses
 from tag_files import compare, data, write
 
 import tagkit
@@ -59,7 +60,7 @@ def test_raw_text_is_refused_rather_than_scored_by_its_last_words(
     tmp_path: Path, text: str, alone: bool
 ) -> None:
     path = write(tmp_path, "x.txt", text)
-    with pytest.raises(DataError, match=r"found raw text.* data\.format=columns$"):
+    with refuses(DataError, "data.format=columns"):
         compare(path, None if alone else path)
     # Whoever names the format or the column knows what the lines are.
     named = compare(path, path, "data.format=columns")
@@ -210,7 +211,7 @@ def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:
 def test_predictions_without_any_record_are_refused_as_that(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold.jsonl", '{"text": "Oslo", "spans": []}\n')
     empty = write(tmp_path, "empty.jsonl", "")
-    with pytest.raises(DataError, match=f"^{empty}: expected the records of {gold}, found none$"):
+    with refuses(DataError, empty, gold):
         compare(gold, empty)
 
 
@@ -225,7 +226,7 @@ def test_a_column_of_files_without_columns_is_refused(tmp_path: Path, option: st
         compare(gold, predicted, *given, column=column)
     file = predicted if option == "pred_column" else gold
     assert str(caught.value).startswith(f"{file}: holds JSON Lines")
-    assert f": {option} is for column files and CoNLL-U" in str(caught.value)
+    assert Says(option, "column").within(str(caught.value))
 
 
 @pytest.mark.parametrize("separator", ["\t", ","])
@@ -239,7 +240,7 @@ def test_an_empty_label_of_a_predicted_table_is_an_error_and_one_of_gold_is_refu
     report = compare(gold, predicted)
     assert report.accuracy == 2 / 3
     assert report.types["HUM"] == Score(1.0, 0.5, 2 / 3, 2)
-    with pytest.raises(FormatError, match=r":3: expected a label in column 0, found none"):
+    with refuses(FormatError, "3", "0", "column"):
         compare(predicted, predicted)
 
 
@@ -295,16 +296,16 @@ def test_a_key_that_no_gold_token_has_is_refused_and_one_without_predictions_is_
     gold, none = write(tmp_path, "gold.conllu", tagged), write(tmp_path, "none.conllu", bare)
     assert compare(gold, none, "data.tag_column=MISC.NER").micro == Score(0.0, 0.0, 0.0, 1)
     for other in (gold, None):
-        with pytest.raises(DataError, match=f"^{none}: no token has the key NER"):
+        with refuses(DataError, none, "NER"):
             compare(none, other, "data.tag_column=MISC.NER", column=None if other else "UPOS")
 
 
 def test_records_without_labels_are_named_as_those_that_lack_them() -> None:
     bare, tagged = [Sentence(("a",))], [Sentence(("a",), ("O",))]
     for predicted in (bare, tagged):
-        with pytest.raises(DataError, match=r"^gold: expected tags, spans or classes, found no "):
+        with refuses(DataError, "gold", "classes"):
             evaluate(bare, predicted)
-    with pytest.raises(DataError, match=r"^pred: expected tags as in gold, found no labels$"):
+    with refuses(DataError, "pred", "labels"):
         evaluate(tagged, bare)
 
 
@@ -361,7 +362,7 @@ def test_files_of_predictions_without_any_class_are_scored(tmp_path: Path) -> No
         assert notes[-1].startswith(f"{predicted}: no text has a class: each counts")
     # Spans are other labels, none of which says anything of classes.
     spans = write(tmp_path, "spans.jsonl", SPANS)
-    with pytest.raises(DataError, match="expected classes as in"):
+    with refuses(DataError, "classes"):
         compare_files(gold, spans, data(), None, False, notes.append)
 
 
@@ -383,7 +384,7 @@ def test_predictions_for_texts_that_gold_has_not_annotated_are_left_out_aloud(
     left_out = f"{pred}: 1 file of texts without .ann in {gold} is left out: a.ann"
     assert notes[-2:] == [f"{gold}: 1 text without .ann is left out: a.txt", left_out]
     # The other way round nothing is left out: these texts have gold labels and no predictions.
-    with pytest.raises(FormatError, match="expected 'Anna left"):
+    with refuses(FormatError):
         compare_files(str(pred), str(gold), data(), None, False, notes.append)
     # Files that are named are compared whatever they are called.
     report = compare_files(str(gold / "b.ann"), str(pred / "b.txt"), data(), None, False)
@@ -459,5 +460,5 @@ def test_predictions_without_probabilities_are_refused(tmp_path: Path) -> None:
     some = lines(tmp_path / "found.jsonl", {"text": "Ada saw New York", "spans": bare},
                  {"text": "Bob", "spans": spans((0, 3, "PER", 0.8))})  # fmt: skip
     for predicted in (gold, some):
-        with pytest.raises(DataError, match="there are no probabilities to look at: calibration"):
+        with refuses(DataError, "probabilities"):
             found(gold, predicted)

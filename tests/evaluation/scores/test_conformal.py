@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from says import refuses
 
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.conformal import (
@@ -130,7 +131,7 @@ def test_a_corpus_of_the_sentences_needed_suffices_and_one_fewer_does_not(
     assert sentences_needed(coverage) == needed
     right = RankedGold([0.9, 0.1], 0)
     assert 0 <= calibrate_sets([right] * needed, 2).threshold(coverage) <= 0.9
-    with pytest.raises(DataError, match=f"^coverage={coverage:g}: .* at least {needed} sentences"):
+    with refuses(DataError, f"{coverage:g}", needed):
         calibrate_sets([right] * (needed - 1), 2).threshold(coverage)
 
 
@@ -138,15 +139,15 @@ def test_a_coverage_that_the_most_probable_answers_do_not_reach_is_refused() -> 
     right, nowhere = RankedGold([0.9, 0.1], 0), RankedGold([0.9, 0.1], None)
     calibrated = calibrate_sets([right] * 90 + [nowhere] * 10, 2)
     assert calibrated.threshold(0.89) > 0
-    with pytest.raises(DataError, match=r"^coverage=0.9: only 90 of 100 .* at most 0.89$"):
+    with refuses(DataError, "coverage=0.9", "90", "100", "0.89"):
         calibrated.threshold(0.9)
-    with pytest.raises(DataError, match="2 most probable: no coverage is possible"):
+    with refuses(DataError, "2", "probable"):
         calibrate_sets([nowhere] * 100, 2).threshold(0.9)
 
 
 @pytest.mark.parametrize("coverage", [0.4999, 0.991, 9, math.nan])
 def test_a_coverage_out_of_range_is_refused(coverage: float) -> None:
-    with pytest.raises(DataError, match=r"^coverage: expected a number from 0\.5 to 0\.99, found "):
+    with refuses(DataError, "coverage", "0.5", "0.99"):
         sentences_needed(coverage)
 
 
@@ -173,7 +174,7 @@ def test_a_calibration_is_read_back_as_it_was_written(corpus: list[RankedGold]) 
 def test_a_damaged_calibration_is_refused(change: dict[str, object]) -> None:
     saved = SetCalibration(2, 2, 2, (0.1,)).to_dict()
     for damaged in (saved | change, []):
-        with pytest.raises(ValueError, match=r"^expected "):
+        with refuses(ValueError):
             set_calibration(damaged)
 
 

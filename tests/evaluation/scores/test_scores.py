@@ -7,6 +7,7 @@ import conlleval
 import pytest
 from hypothesis import given
 from random_tags import TAGS, gold_and_predicted
+from says import refuses
 from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 
@@ -112,11 +113,11 @@ def test_accuracy_is_the_share_of_right_tags() -> None:
 
 def test_sequences_of_other_lengths_are_no_pairs() -> None:
     for measure in (token_accuracy, span_f1):
-        with pytest.raises(ValueError, match=r"zip\(\)"):
+        with refuses(ValueError):
             measure([["O"]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match=r"zip\(\)"):
+    with refuses(ValueError):
         token_accuracy([["O", "O"]], [["O"]])
-    with pytest.raises(ValueError, match=r"zip\(\)"):
+    with refuses(ValueError):
         count_tokens([["O", "O"], ["O"]], [["O"], ["O", "O"]])
 
 

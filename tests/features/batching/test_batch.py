@@ -1,7 +1,7 @@
 """The padded batch."""
 
 import numpy as np
-import pytest
+from says import refuses
 
 from tagkit.features import Arrays
 from tagkit.features.batching.batch import Batch, Tokens, Words
@@ -23,5 +23,5 @@ def a_batch() -> Batch[Arrays]:
 
 def test_a_target_that_a_batch_lacks_is_named() -> None:
     assert a_batch().target("tags").tolist() == [[1, 0], [1, 0]]
-    with pytest.raises(ValueError, match=r"^the batch holds no classes to learn from$"):
+    with refuses(ValueError, "classes"):
         a_batch().target("classes")

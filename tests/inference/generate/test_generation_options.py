@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from says import Says
 
 from tagkit.errors import DataError
 from tagkit.inference.generate.generation_options import (
@@ -29,16 +30,16 @@ def test_what_is_given_stands_and_all_else_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ({"temperature": -1}, "temperature: expected a finite number, at least 0, found -1"),
+        ({"temperature": -1}, Says("temperature", "0", "-1")),
         (
             {"temperature": 10**400},
-            f"temperature: expected a finite number, at least 0, found {clipped(str(10**400))}",
+            Says("temperature", "0", clipped(str(10**400))),
         ),
-        ({"top_p": 0}, "top_p: expected a number above 0 and at most 1, found 0"),
-        ({"seed": -1}, f"seed: {SEED}, found -1"),
-        ({"seed": 2**63}, f"seed: {SEED}, found {2**63}"),
-        ({"top_k": -1}, "top_k: expected a whole number, at least 0, found -1"),
-        ({"end": "stop"}, "end: expected symbol or halt or length, found 'stop'"),
+        ({"top_p": 0}, Says("top_p", "0", "1", "number")),
+        ({"seed": -1}, Says("seed", SEED, "-1")),
+        ({"seed": 2**63}, Says("seed", SEED, 2**63)),
+        ({"top_k": -1}, Says("top_k", "0", "-1", "number")),
+        ({"end": "stop"}, Says("end", "'stop'")),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(given: dict[str, Any], error: str) -> None:
@@ -54,13 +55,13 @@ def test_values_out_of_range_are_refused_by_name(given: dict[str, Any], error: s
         ({"greedy": True, "repetition_penalty": 2, "max_units": 5}, None),
         ({"greedy": False, "seed": 2}, None),
         ({"temperature": 0, "repetition_penalty": 2}, None),
-        ({"beam": 3, "greedy": True}, "greedy has no effect on a search with beam"),
-        ({"length_penalty": 1}, "length_penalty is for beam"),
-        ({"greedy": True, "length_penalty": 1}, "length_penalty is for beam"),
+        ({"beam": 3, "greedy": True}, Says("greedy")),
+        ({"length_penalty": 1}, Says("length_penalty")),
+        ({"greedy": True, "length_penalty": 1}, Says("length_penalty")),
         ({"greedy": True, "temperature": 0},
-         "temperature is for sampling: with greedy=True there is one text"),
+         Says("greedy=True", "temperature")),
         ({"temperature": 0, "seed": 1},
-         "seed is for sampling: with temperature=0 there is one text"),
+         Says("temperature=0")),
     ],
 )  # fmt: skip
 def test_an_option_without_an_effect_beside_the_others_is_named(

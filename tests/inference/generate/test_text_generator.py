@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from says import Says, refuses
 from toy_language_model import ToyReader
 
 from tagkit.errors import DataError
@@ -47,18 +48,17 @@ def test_lines_are_scored_as_they_are_read() -> None:
 
 @pytest.mark.parametrize("lines", ["the cat", ["the\ncat"]])
 def test_a_text_in_place_of_lines_is_refused(lines: str | list[str]) -> None:
-    with pytest.raises(DataError, match=r"^lines: expected "):
+    with refuses(DataError, "lines"):
         list(TextGenerator(ToyReader()).score(lines))
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"beam": -1}, "beam: expected a whole number, at least 0, found -1"),
+        ({"beam": -1}, Says("beam", "0", "-1", "number")),
         ({"beams": 3},
-         "unknown option beams; expected one of samples, max_units, greedy, beam, length_penalty, "
-         "temperature, top_k, top_p, repetition_penalty, allow_unknown, end, seed"),
-        ({"beam": 3, "seed": 2}, "seed has no effect on a search with beam"),
+         Says("beams", "max_units", "top_k")),
+        ({"beam": 3, "seed": 2}, Says("effect")),
     ],
 )  # fmt: skip
 def test_wrong_options_are_refused_before_anything_is_generated(

@@ -20,6 +20,7 @@ import tiny
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from says import Says, refuses
 from threadpoolctl import ThreadpoolController
 
 import tagkit
@@ -244,7 +245,7 @@ def test_what_does_not_fit_by_itself_is_refused_in_one_line(
 ) -> None:
     loaded = tagkit.load(folder)
     LittleMemory(monkeypatch, 0)
-    with pytest.raises(DeviceError, match=r"^too little memory for 1 sentence at a time: give sh"):
+    with refuses(DeviceError, "1", "sentence"):
         loaded.predict(corpus(3, 4))
 
 
@@ -269,7 +270,7 @@ def test_another_error_of_torch_is_not_taken_for_short_memory(
 
     loaded = tagkit.load(folder)
     monkeypatch.setattr(Model, "read", fail)
-    with pytest.raises(RuntimeError, match=r"^shapes cannot be multiplied$"):
+    with refuses(RuntimeError, "multiplied"):
         loaded.predict(corpus(3, 4))
 
 
@@ -283,7 +284,7 @@ def test_a_precision_that_a_gpu_does_not_have_is_refused_before_the_model_is_mov
     predictor: Predictor,
 ) -> None:
     parts = predictor.model, predictor.vocabulary, predictor.config
-    with pytest.raises(DeviceError, match=r"^device cuda: expected precision fp32, found int8$"):
+    with refuses(DeviceError, "precision"):
         Predictor(*parts, torch.device("cuda"), precision="int8")
 
 
@@ -308,8 +309,7 @@ def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
     ):
         assert found.tags == wanted.tags
         assert found.probabilities == pytest.approx(wanted.probabilities, abs=1e-5)
-    message = r"^encoder.cell = 'lstm': expected precision fp32, found int8$"
-    with pytest.raises(DeviceError, match=message):
+    with refuses(DeviceError, "encoder.cell", "'lstm'"):
         tagkit.load(folder, device="cpu", precision="int8")
 
 
@@ -321,16 +321,16 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
     expected = r"^expected at least one word and none that is empty, found Sentence\(words=\(\)"
     with pytest.raises(DataError, match=expected):
         predictor.n_best(sentences, 2)
-    with pytest.raises(DataError, match=r"^count: expected a whole number, at least 1, found 0$"):
+    with refuses(DataError, "count", "1", "0", "number"):
         predictor.n_best(sentences[:1], 0)
 
 
 def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
     (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
     assert found[0].probability >= found[1].probability
-    with pytest.raises(DataError, match="this model reads 1 feature column beside the words"):
+    with refuses(DataError, "1", "feature"):
         predictor.n_best([Sentence(("Ada",))], 2)
-    with pytest.raises(DataError, match=r"^features: expected a value for each of 2 words, found"):
+    with refuses(DataError, "features", "2"):
         predictor.predict(Sentence(("Ada", "."), features=(("C",),)))
 
 
@@ -429,7 +429,7 @@ def test_keys_of_a_dictionary_and_a_set_are_not_read_as_texts_or_words(
 ) -> None:
     for method in (plain.predict, plain.n_best, plain.stream):
         for several in (inputs, [inputs]):
-            with pytest.raises(DataError, match=f"found {re.escape(repr(inputs))}$"):
+            with refuses(DataError, re.escape(repr(inputs))):
                 list(method(several))
 
 
@@ -500,7 +500,7 @@ def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> Non
 def test_a_sentence_with_an_empty_word_or_a_text_for_words_is_not_annotated(
     plain: Predictor, sentences: Any, problem: str
 ) -> None:
-    with pytest.raises(DataError, match=f"^{problem}$"):
+    with refuses(DataError, problem):
         plain.annotate(sentences, batch_size=8, confidence=False)
 
 
@@ -513,7 +513,7 @@ def test_numbers_of_numpy_and_devices_of_torch_are_taken(plain: Predictor, folde
         expected
     )
     assert tagkit.load(folder, torch.device("cpu")).device == torch.device("cpu")
-    with pytest.raises(DeviceError, match=r"^device 'meta': expected 'auto'"):
+    with refuses(DeviceError, "'meta'", "'auto'"):
         tagkit.load(folder, torch.device("meta"))
 
 
@@ -564,11 +564,9 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
 
 
 def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Predictor) -> None:
-    with pytest.raises(DataError, match=r"^inputs: expected several, found one str: `predict` ans"):
+    with refuses(DataError, "inputs", "several"):
         plain.stream("Ada visits Rome .")
-    with pytest.raises(
-        DataError, match=r"^window_words: expected a whole number, at least 1, found 0$"
-    ):
+    with refuses(DataError, "window_words", "1", "0"):
         plain.stream(["Ada"], window_words=0)
 
 
@@ -617,9 +615,9 @@ def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
 @pytest.mark.parametrize(
     ("option", "value", "problem"),
     [
-        ("batch_size", 0, "batch_size: expected a whole number, at least 1, found 0"),
-        ("max_length", 0, "max_length: expected a whole number, at least 1, found 0"),
-        ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
+        ("batch_size", 0, Says("batch_size", "1", "0", "number")),
+        ("max_length", 0, Says("max_length", "1", "0")),
+        ("threshold", 2, Says("threshold", "0", "1", "2")),
     ],
 )
 def test_an_option_out_of_range_is_refused_by_its_name(
@@ -643,7 +641,7 @@ def test_an_option_that_has_no_effect_on_the_model_is_refused(
     for inputs in ([sentence("Ada")], []):
         with pytest.raises(DataError) as caught:
             predictor.predict(inputs, threshold=0.5)
-        assert str(caught.value) == "this model tags: threshold is for classes of texts"
+        assert str(caught.value) == Says("threshold")
     with pytest.raises(DataError) as caught:
         next(classifier.stream(["so long"], max_length=2))
     expected = "this model classifies: max_length is for tags, a text is read whole"
@@ -658,11 +656,9 @@ def test_a_text_without_words_has_no_scores(classifier: Predictor) -> None:
 
 
 def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> None:
-    with pytest.raises(
-        DeviceError, match=r"^device '3': expected 'auto', 'cpu', 'cuda' or 'cuda:N'"
-    ):
+    with refuses(DeviceError, "'3'", "'auto'", "'cpu'", "'cuda'", "'cuda:N'"):
         tagkit.load(folder, device=3)  # type: ignore[arg-type]
-    with pytest.raises(DeviceError, match=r"^precision 'fp8': expected fp32, bf16 or int8$"):
+    with refuses(DeviceError, "'fp8'", "precision"):
         tagkit.load(folder, device="cpu", precision="fp8")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from says import refuses
 from small_runs import TASKS, of_task
 
 import tagkit
@@ -140,14 +141,14 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         with pytest.raises(DataError) as refused:
             tagkit.evaluate(*arguments)
         assert str(refused.value) == said
-    with pytest.raises(DataError, match=r"^expected either model or pred, found both"):
+    with refuses(DataError, "either"):
         tagkit.evaluate(gold, gold, model=model)
     plain = [Sentence(("a", "b"), ("DT", "NN"))]
-    with pytest.raises(DataError, match=r"^the gold labels are no spans, .*: strict is for spans$"):
+    with refuses(DataError, "labels"):
         tagkit.evaluate(plain, plain, strict=True)
-    with pytest.raises(DataError, match=r"^gold holds classes of texts: strict is for spans$"):
+    with refuses(DataError, "classes"):
         tagkit.evaluate(texts, texts, strict=True)
-    with pytest.raises(ConfigError, match=r"unknown option data\.shceme; did you mean data\.sch"):
+    with refuses(ConfigError, "data.shceme", "data.sch"):
         tagkit.evaluate(gold, gold, shceme="iob2")
 
 
@@ -156,18 +157,18 @@ def test_arguments_for_another_kind_of_scoring_are_refused(folder: Path, model: 
     cache = CacheOptions(window=500, theta=0.4, share=0.1)
     records = list(tagkit.read(dev))
     for gold in (dev, records):
-        with pytest.raises(DataError, match=r"^cache is for language models$"):
+        with refuses(DataError, "language"):
             tagkit.evaluate(gold, model=model, cache=cache)
-        with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
+        with refuses(DataError, "pred_column", "either"):
             tagkit.evaluate(gold, model=model, pred_column=1)
-    with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
+    with refuses(DataError, "pred_column", "either"):
         tagkit.analyse(dev, model=model, pred_column=1)
 
 
 @pytest.mark.parametrize("names", ["errors", ["error"]])
 def test_names_of_no_analyses_are_refused(names: str | list[str]) -> None:
     gold = [tagkit.Sentence(("To", "Rome"), ("O", "B-LOC"))]
-    with pytest.raises(DataError, match=r"^analyses: expected some of measures, errors, "):
+    with refuses(DataError, "analyses"):
         tagkit.analyse(gold, gold, analyses=names)
 
 
@@ -184,7 +185,7 @@ def test_words_in_lists_are_those_of_the_answers(model: Predictor) -> None:
         == tagkit.evaluate(gold, model=model).headline
     )
     other = [Sentence(("Ada", "sees", "Rome", "."), ("O",) * 4)]
-    with pytest.raises(FormatError, match="expected 'visits' as on gold:1, found 'sees'"):
+    with refuses(FormatError, "'visits'", "1", "'sees'"):
         tagkit.evaluate(gold, other)
 
 

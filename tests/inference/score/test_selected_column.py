@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from says import refuses
 from small_runs import of_task
 from typer.testing import CliRunner
 
@@ -115,18 +116,17 @@ def test_a_number_names_a_column_of_the_model(tmp_path: Path) -> None:
     for place, number in enumerate((1, 2)):
         alone = tagkit.evaluate(gold, model=trained.predictor, tag_column=number)
         assert alone == whole.columns[place].tags
-    with pytest.raises(DataError, match=r"predicts \(1, 2\), or a list of as many; found -1$"):
+    with refuses(DataError, "1", "2", "-1", "predicts"):
         tagkit.evaluate(gold, model=trained.predictor, tag_column=-1)
 
 
 def test_what_is_of_no_single_column_says_how_to_name_one(folder: Path, model: Predictor) -> None:
     gold = folder / "test.conllu"
-    with pytest.raises(DataError, match=r"^this model predicts several tag columns: .* names$"):
+    with refuses(DataError, "predicts"):
         tagkit.analyse(gold, model=model, analyses=["interval"])
-    with pytest.raises(DataError, match=r"predicts \(UPOS, FEATS, LEMMA, MISC\.NER\), or a list "
-                                        r"of as many; found XPOS$"):  # fmt: skip
+    with refuses(DataError, "UPOS", "FEATS", "LEMMA", "MISC", "NER", "XPOS"):  # fmt: skip
         tagkit.evaluate(gold, model=model, tag_column="XPOS")
-    with pytest.raises(DataError, match=r"plain labels"):
+    with refuses(DataError, "labels"):
         tagkit.evaluate(gold, model=model, tag_column="UPOS", strict=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import tiny
+from says import Says
 
 import tagkit
 from tagkit.errors import DataError, SchemeError
@@ -108,7 +109,7 @@ def test_a_model_of_spans_and_a_corpus_of_labels_are_refused_in_one_sentence(
     assert systems._of_other_tags("m/ud", reverse) == (
         "m/ud predicts plain labels (such as parts of speech); c.dev has spans (IOB1). Name another"
     )
-    assert str(reverse) == "c.dev: expected tags in the scheme labels, found iob1. Name another"
+    assert str(reverse) == Says("c.dev", "another")
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from kinds import CLASSES, TAGS, answers_of
+from says import Says, refuses
 
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
@@ -48,12 +49,12 @@ def test_several_inputs_have_one_header_and_notes_are_said_once() -> None:
     outputs = [chunk(first, second), chunk(second, file="other")]
     write_records(outputs, style("csv"), None, written.append, notes.append)
     assert "".join(written) == "label,id,text\nA,1,x\nB,,y\nB,,y\n"
-    assert notes == ["csv: the values of 'n', which the first text does not have, are left out"]
+    assert notes == [Says("csv", "'n'")]
 
 
 def test_a_sentence_that_cannot_be_written_is_named_with_its_file() -> None:
     outputs = [chunk(sentence("a"), file="one"), chunk(sentence("a b"), file="two")]
-    with pytest.raises(FormatError, match=r"^two:4: slash cannot hold white space inside a word"):
+    with refuses(FormatError, "two:4", "inside"):
         write_records(outputs, style("slash"), None, lambda _: None, lambda _: None)
 
 
@@ -88,10 +89,7 @@ def test_a_pair_is_replaced_where_its_text_stays_and_else_left_as_it_is(tmp_path
         for output in (ann, text):
             with pytest.raises(DataError) as caught:
                 write_records([chunk(*documents)], style("brat"), output, None, lambda _: None)
-            assert str(caught.value) == (
-                f"{text}: holds another text than the predictions, and would be lost; name another "
-                "file"
-            )
+            assert str(caught.value) == (Says(text, "predictions"))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     # A text's own U+FEFF is doubled at the start of a file.
     marked = tmp_path / "marked.ann"
@@ -109,9 +107,7 @@ def test_a_pair_of_which_one_file_is_there_is_refused_before_anything_is_predict
         for output in (there, other):
             with pytest.raises(DataError) as caught:
                 check_output(output, "brat", [])
-            assert str(caught.value) == (
-                f"{there}: is there without {other.name}, and would be lost; name another file"
-            )
+            assert str(caught.value) == (Says(there, other.name))
         there.unlink()
 
 

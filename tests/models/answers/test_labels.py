@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import kinds
 import pytest
+from says import Says, refuses
 
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.source.options import Item, silent
@@ -132,7 +133,7 @@ def test_several_classes_or_none_are_one_cell_of_a_table() -> None:
 def test_a_class_with_a_comma_cannot_stand_beside_others() -> None:
     scores = (LabelScore("x", 0.7), LabelScore("q, long", 0.6))
     both = TaggedText("a b", (), (), ("x", "q, long"), scores)
-    with pytest.raises(FormatError, match="class 'q, long' beside others, which commas separate"):
+    with refuses(FormatError, "'q, long'", "separate"):
         written(both, style("csv", **CLASSES, several=True), Origin("in", 1))
     alone = written(replace(both, labels=("q, long",)), style("csv", **CLASSES), Origin("in", 1))
     assert alone[1] == '"q, long",a b'
@@ -141,13 +142,13 @@ def test_a_class_with_a_comma_cannot_stand_beside_others() -> None:
 @pytest.mark.parametrize(
     ("text", "label", "problem"),
     [
-        ("a\tb", "x", "in.txt:7: tsv cannot hold a tab in the text: 'a\\tb'. "),
-        ("a\nb", "x", "in.txt:7: tsv cannot hold a line end in the text: 'a\\nb'. "),
-        ("a b", "x\ty", "in.txt:7: a line of cells cannot hold the class 'x\\ty': 'a b'. "),
+        ("a\tb", "x", Says("in.txt:7", "'a\\tb'")),
+        ("a\nb", "x", Says("in.txt:7", "'a\\nb'")),
+        ("a b", "x\ty", Says("in.txt:7", "'x\\ty'", "'a b'")),
     ],
 )  # fmt: skip
 def test_what_a_row_cannot_hold_is_refused(text: str, label: str, problem: str) -> None:
     answer = TaggedText(text, (), (), (label,), (LabelScore(label, 1.0),))
     with pytest.raises(FormatError) as caught:
         written(answer, style("tsv", **CLASSES))
-    assert str(caught.value) == f"{problem}Try another format"
+    assert str(caught.value) == problem

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from says import Says, refuses
 from vocabularies import NO_FEATURES, VOCABULARY
 
 from tagkit.config import Config, load_config
@@ -59,21 +60,20 @@ def test_tags_of_any_spans_agree_with_their_scheme(
 def test_tags_that_no_spans_of_the_scheme_have_are_refused(
     scheme: str, tags: tuple[str, ...], problem: str
 ) -> None:
-    with pytest.raises(BundleError, match=f"^vocabulary.json: {problem}"):
+    with refuses(BundleError, "vocabulary.json", problem):
         check_tags(config(f"data.train_scheme={scheme}"), tags, SETTINGS, WORDS)
 
 
 def test_weights_may_be_given_for_types_and_for_o() -> None:
     weighted = config("head.label_weights={X = 2.0, O = 0.5}", "data.train_scheme=iob2")
     check_tags(weighted, ("O", "B-X"), SETTINGS, WORDS)
-    problem = r"^config.toml: head.label_weights names the label 'X', which is not in the vocab"
-    with pytest.raises(BundleError, match=problem):
+    with refuses(BundleError, "config.toml", "head.label_weights", "'X'"):
         check_tags(weighted, ("O", "B-Y"), SETTINGS, WORDS)
 
 
 def test_only_a_classifier_that_started_with_another_model_may_have_tags() -> None:
     check_no_tags(config("task=classify", "train.init_from=models/old"), VOCABULARY, WORDS)
-    with pytest.raises(BundleError, match="expected no tags, as task = 'classify', found some"):
+    with refuses(BundleError, "'classify'"):
         check_no_tags(config("task=classify"), VOCABULARY, WORDS)
 
 
@@ -81,15 +81,15 @@ def test_what_follows_from_the_texts_is_decided_in_a_saved_configuration() -> No
     check_no_classes(config(), VOCABULARY, WORDS)
     single = ("task=classify", "head.multi_label=no")
     check_classes(config(*single, "head.pooling=max"), ("a",), SETTINGS, WORDS)
-    with pytest.raises(BundleError, match=r"head.multi_label = 'auto': expected 'yes' or 'no'"):
+    with refuses(BundleError, "head.multi_label", "'auto'", "'yes'", "'no'"):
         check_classes(config("task=classify"), ("a",), SETTINGS, WORDS)
-    with pytest.raises(BundleError, match=r"head.pooling = 'auto': expected a way to pool states"):
+    with refuses(BundleError, "head.pooling", "'auto'"):
         check_classes(config(*single), ("a",), SETTINGS, WORDS)
 
 
 def test_every_feature_column_has_values() -> None:
     check_features(config(), NO_FEATURES, WORDS)
-    with pytest.raises(BundleError, match=r"expected values of 0 feature columns, .* found 1$"):
+    with refuses(BundleError, "0", "1", "feature"):
         check_features(config(), VOCABULARY, WORDS)
 
 
@@ -101,7 +101,4 @@ def test_affixes_have_an_embedding() -> None:
         check_affixes(options, VOCABULARY, SETTINGS)
         with pytest.raises(BundleError) as caught:
             check_affixes(options, some, SETTINGS)
-        assert str(caught.value) == (
-            f"config.toml: embeddings.affix_dim = {shown}: expected a number above 0, as the "
-            "vocabulary holds affixes"
-        )
+        assert str(caught.value) == (Says("config.toml", "embeddings.affix_dim", shown, "0"))

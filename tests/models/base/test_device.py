@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from cell_options import CELL_OPTIONS
+from says import Says, refuses
 from torch import nn
 
 from tagkit.errors import DeviceError
@@ -67,7 +68,7 @@ def test_a_device_that_is_not_there_is_refused_with_those_that_are(
     monkeypatch: pytest.MonkeyPatch, name: str, count: int, problem: str
 ) -> None:
     gpus(monkeypatch, count)
-    with pytest.raises(DeviceError, match=f"^{problem}") as refused:
+    with refuses(DeviceError, problem) as refused:
         choose_device(name)
     assert "cuda:1" not in str(refused.value).removeprefix("device cuda:1")
 
@@ -86,10 +87,7 @@ def test_a_gpu_for_which_torch_has_no_kernels_is_refused_in_one_line(
     for name in ("auto", "cuda"):
         with pytest.raises(DeviceError) as refused:
             choose_device(name)
-        assert str(refused.value) == (
-            "device cuda: torch cannot compute on this GPU (CUDA error: no kernel image is "
-            "available); use cpu"
-        )
+        assert str(refused.value) == (Says("GPU", "CUDA"))
     assert choose_device("cpu").type == "cpu"
 
 
@@ -110,7 +108,7 @@ def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> 
 @pytest.mark.parametrize("count", [-1, 1.5, True, "2"])
 def test_what_is_no_number_of_threads_is_refused(count: Any) -> None:
     before = torch.get_num_threads()
-    with pytest.raises(DeviceError, match="threads: expected 1 or more, or 0 for all cores, found"):
+    with refuses(DeviceError, "threads", "1", "0"):
         set_threads(count)
     assert torch.get_num_threads() == before
 
@@ -141,7 +139,7 @@ def _layers(*, bidirectional: bool) -> nn.Module:
 
 @pytest.mark.parametrize("count", [1025, 10**20])
 def test_more_threads_than_a_system_has_are_refused(count: int) -> None:
-    with pytest.raises(DeviceError, match="threads: expected at most 1,024, found 10"):
+    with refuses(DeviceError, "threads", "1,024", "10"):
         set_threads(count)
 
 

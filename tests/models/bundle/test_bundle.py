@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import tiny
 import torch
 from redigesting import redigest
 from safetensors.torch import load_file, save_file
+from says import Says, refuses
 
 from tagkit import __version__, read
 from tagkit.errors import BundleError, DataError
@@ -73,7 +73,7 @@ def test_neither_a_run_nor_a_model_of_it_is_a_corpus(trained_folder: Path) -> No
     for folder in (trained_folder, trained_folder / "best"):
         with pytest.raises(DataError) as caught:
             list(read(folder))
-        assert str(caught.value) == f"{folder}: expected a corpus, found the folder of a model"
+        assert str(caught.value) == Says(folder, "corpus")
 
 
 def test_no_part_of_a_loaded_model_is_left_in_training(model: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_disk_that_fills_up_leaves_the_old_model(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(BundleError, match="cannot be written: No space left on device"):
+    with refuses(BundleError, "written"):
         save_bundle(model, bundle.model, bundle.vocabulary, bundle.config, {"epoch": 78})
     assert load_bundle(model).metadata["epoch"] != 78
 
@@ -206,35 +206,34 @@ def more_affixes(model: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (damage_nothing, "model: no such folder; `tagkit train` makes one"),
-        (without("metadata.json"), "metadata.json is missing; this is not a whole model"),
-        (without("model.safetensors"), "model.safetensors: missing; this is not a whole model"),
-        (without("config.toml"), "config.toml: missing; this is not a whole model"),
-        (without("vocabulary.json"), "vocabulary.json: missing; this is not a whole model"),
-        (cut_short, "model.safetensors: cut short or altered: expected sha256 "),
-        (altered, "model.safetensors: cut short or altered: expected sha256 "),
-        (altered_vocabulary, "vocabulary.json: cut short or altered: expected sha256 "),
+        (damage_nothing, Says("model", "folder")),
+        (without("metadata.json"), Says("metadata.json")),
+        (without("model.safetensors"), Says("model.safetensors")),
+        (without("config.toml"), Says("config.toml", "missing")),
+        (without("vocabulary.json"), Says("vocabulary.json")),
+        (cut_short, Says("model.safetensors")),
+        (altered, Says("model.safetensors")),
+        (altered_vocabulary, Says("vocabulary.json")),
         (
             newer,
-            f"made by tagkit 9.0 (format 99); this is tagkit {__version__} (reads up to "
-            f"{FORMAT_VERSION}). Upgrade tagkit to load it",
+            Says("9.0", "99", __version__, FORMAT_VERSION),
         ),
-        (damaged_metadata, "metadata.json: damaged: not JSON at line 1, column 23"),
-        (wrong_shape, "tensor head.linear.weight: expected shape (7, 32), found (3, 32)"),
-        (missing_tensor, "lacks tensor head.linear.bias; it does not fit the configuration"),
-        (extra_tensor, "has an unknown tensor evil; it does not fit the configuration"),
-        (not_safetensors, "model.safetensors: not a valid safetensors file: "),
-        (unknown_option, "unknown option encoder.hiden; did you mean encoder.hidden?"),
-        (without_dimension_of_affixes, "config.toml: embeddings.affix_dim = 0: expected a number "),
-        (without_affixes, "model.safetensors: has an unknown tensor embed.affixes.table.weight; "),
-        (more_affixes, "model.safetensors: tensor embed.affixes.table.weight: expected shape ("),
+        (damaged_metadata, Says("metadata.json", "JSON", "1", "23")),
+        (wrong_shape, Says("head.linear.weight", "7", "32", "3", "tensor")),
+        (missing_tensor, Says("head.linear.bias", "configuration")),
+        (extra_tensor, Says("configuration")),
+        (not_safetensors, Says("model.safetensors")),
+        (unknown_option, Says("encoder.hiden", "encoder.hidden")),
+        (without_dimension_of_affixes, Says("config.toml", "embeddings.affix_dim", "0")),
+        (without_affixes, Says("model.safetensors", "embed.affixes.table.weight")),
+        (more_affixes, Says("model.safetensors", "embed.affixes.table.weight")),
     ],
 )
 def test_a_damaged_model_is_refused_with_one_clear_sentence(
     model: Path, damage: Callable[[Path], None], message: str
 ) -> None:
     damage(model)
-    with pytest.raises(BundleError, match=re.escape(message)) as caught:
+    with refuses(BundleError, message) as caught:
         load_bundle(model)
     assert "\n" not in str(caught.value)
 
@@ -285,7 +284,7 @@ def test_a_run_that_was_stopped_before_the_first_score_has_the_last_model(
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match=r"not a model folder: expected one that holds metadata"):
+    with refuses(BundleError, "metadata"):
         load_bundle(tmp_path)
 
 
@@ -296,9 +295,7 @@ def test_a_run_that_was_killed_before_it_saved_a_model_is_said_to_be_one(
     (tmp_path / name).touch()
     with pytest.raises(BundleError) as caught:
         load_bundle(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}: holds a run that has saved no model yet; resume it, or wait"
-    )
+    assert str(caught.value) == (Says(tmp_path, "resume"))
 
 
 def test_a_learning_curve_is_said_to_have_no_model(tmp_path: Path) -> None:
@@ -306,9 +303,7 @@ def test_a_learning_curve_is_said_to_have_no_model(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     with pytest.raises(BundleError) as caught:
         load_bundle(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}: holds a learning curve, whose models are not kept; `tagkit train` makes one"
-    )
+    assert str(caught.value) == (Says(tmp_path, "learning"))
 
 
 def test_of_trainings_with_several_seeds_that_were_killed_one_can_be_named(tmp_path: Path) -> None:
@@ -323,7 +318,7 @@ def test_of_trainings_with_several_seeds_that_were_killed_one_can_be_named(tmp_p
 def test_a_file_is_no_model_folder(tmp_path: Path) -> None:
     file = tmp_path / "model.txt"
     file.touch()
-    with pytest.raises(BundleError, match=r"txt: expected the folder of a model, found a file$"):
+    with refuses(BundleError, "txt", "folder"):
         load_bundle(file)
 
 
@@ -344,7 +339,7 @@ def test_the_folder_in_which_one_is_can_be_named(
     monkeypatch.chdir(model)
     assert load_bundle(Path(".")).metadata["parameters"] > 0
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BundleError, match=r"^\.: not a model folder"):
+    with refuses(BundleError, "folder"):
         load_bundle(Path("."))
 
 
@@ -380,6 +375,6 @@ def test_a_damaged_model_that_nobody_replaces_is_read_once(
     readings = []
     whole = bundles._read_weights
     monkeypatch.setattr(bundles, "_read_weights", lambda *a: readings.append(1) or whole(*a))
-    with pytest.raises(BundleError, match="cut short or altered"):
+    with refuses(BundleError, "altered"):
         load_bundle(model)
     assert len(readings) == 1

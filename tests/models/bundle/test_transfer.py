@@ -7,6 +7,7 @@ import pytest
 import tiny
 import torch
 from marks import mostly_slow
+from says import Says, refuses
 
 from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.errors import BundleError, ConfigError
@@ -140,7 +141,7 @@ def test_new_affixes_come_behind_the_old_ones_and_auto_gives_way(
     assert "=?" not in old
     assert {"-s", "=Xxx"} <= set(found.vocabulary.affixes)
     assert len(found.vocabulary.affixes) > len(old)
-    with pytest.raises(ConfigError, match=r"affix_dim = 0: .* has 50; leave it out"):
+    with refuses(ConfigError, "affix_dim", "0", "50"):
         prepared(further(tmp_path, base, "embeddings.affix_dim=0"))
 
 
@@ -148,7 +149,7 @@ def test_a_model_of_0_1_has_no_affixes_and_gets_none(tmp_path: Path) -> None:
     found = prepared(further(tmp_path, FORMER, "embeddings.affix_dim=auto"))
     assert (found.config.embeddings.affix_dim, found.vocabulary.affixes) == (0, ())
     assert found.model.embed.affixes is None
-    with pytest.raises(ConfigError, match=r"affix_dim = 50: .* has 0; leave it out"):
+    with refuses(ConfigError, "affix_dim", "50", "0"):
         prepared(further(tmp_path, FORMER, "embeddings.affix_dim=50"))
 
 
@@ -359,7 +360,7 @@ def test_a_one_way_encoder_of_another_task_makes_a_one_way_model(tmp_path: Path)
     assert run.model.encoder.layers[0].backwards is None
     assert run.model.class_head.pooling.outputs == 3 * 16
     assert run.model.embed.chars is None
-    with pytest.raises(ConfigError, match=r"encoder.bidirectional = True: .* has False; leave it"):
+    with refuses(ConfigError, "encoder.bidirectional"):
         prepared(tiny.small(tmp_path, *start, "encoder.bidirectional=true", **files))
 
 
@@ -367,12 +368,12 @@ def test_an_encoder_of_other_sizes_is_named(tmp_path: Path, base: Path) -> None:
     # As of a task whose units are not words, whatever the options say.
     run, old = prepared(further(tmp_path, base)), load_bundle(base)
     old.model.encoder.layers[0] = torch.nn.Linear(3, 2)
-    with pytest.raises(ConfigError, match=r"base, from which .* begins, has no encoder.layers"):
+    with refuses(ConfigError, "encoder.layers"):
         copy_weights(run.model, old, run.vocabulary, "base")
     old = load_bundle(base)
     network = old.model.encoder.layers[0].forwards
     network.weight_hh_l0 = torch.nn.Parameter(torch.zeros(64, 3))
-    with pytest.raises(ConfigError, match=r"weight_hh_l0 of shape \(64, 3\), expected \(64, 16\)"):
+    with refuses(ConfigError, "weight_hh_l0", "64", "3", "16"):
         copy_weights(run.model, old, run.vocabulary, "base")
 
 
@@ -417,18 +418,18 @@ def test_pretrained_vectors_come_with_the_old_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "problem"),
     [
-        ("encoder.hidden=32", r"encoder.hidden = 32: .*model, from which training begins, has 16"),
-        ("embeddings.char_cell=gru", "embeddings.char_cell = 'gru'"),
+        ("encoder.hidden=32", Says("encoder.hidden", "32", "16", "training")),
+        ("embeddings.char_cell=gru", Says("embeddings.char_cell", "'gru'")),
         # Weights that are copied are not drawn.
-        ("encoder.init=identity", "encoder.init = 'identity': .* has 'orthogonal'; leave it out"),
-        ("encoder.chrono=50", "encoder.chrono = 50: .* has 0; leave it out"),
-        ("data.feature_columns=[1]", "data.feature_columns: .* reads 0 of them, not 1"),
+        ("encoder.init=identity", Says("encoder.init", "'identity'", "'orthogonal'")),
+        ("encoder.chrono=50", Says("encoder.chrono", "50", "0")),
+        ("data.feature_columns=[1]", Says("data.feature_columns", "0", "1")),
     ],
 )
 def test_sizes_that_the_old_model_does_not_have_are_refused(
     tmp_path: Path, base: Path, override: str, problem: str
 ) -> None:
-    with pytest.raises(ConfigError, match=problem):
+    with refuses(ConfigError, problem):
         prepared(further(tmp_path, base, override))
     same = prepared(further(tmp_path, base, "encoder.hidden=16"))
     assert same.config.encoder.hidden == 16
@@ -458,10 +459,7 @@ def test_options_without_effect_in_the_old_model_are_refused(
     with pytest.raises(ConfigError) as caught:
         inherit_options(config, old, "old")  # type: ignore[arg-type]
     option, value = mine.split("=")
-    assert caught.value.problems == (
-        f"{option} = {value}: has no effect with {cause}, as old has, from which training begins; "
-        "leave it out",
-    )
+    assert caught.value.problems == (Says(option, value, cause),)
 
 
 def test_one_worker_is_never_refused() -> None:
@@ -492,5 +490,5 @@ def test_a_head_that_halts_and_one_that_does_not_are_said_to_be_new(tmp_path: Pa
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="nowhere: no such folder"):
+    with refuses(BundleError, "nowhere"):
         prepared(further(tmp_path, Path("nowhere")))

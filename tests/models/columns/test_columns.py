@@ -9,6 +9,7 @@ import pytest
 import tiny
 import torch
 from marks import mostly_slow
+from says import Says, refuses
 from small_runs import of_task
 from vocabularies import NO_FEATURES
 
@@ -217,7 +218,7 @@ def test_a_model_is_scored_on_as_many_columns_as_it_predicts_or_on_one(trained: 
     file = trained.predictor.config.data.test_file
     for given, expected in (("XPOS", "one of the columns"), ('["UPOS"]', "a list of 4")):
         given = f"data.tag_column={given}"
-        with pytest.raises(DataError, match=rf"data\.tag_column: expected {expected}"):
+        with refuses(DataError, "data.tag_column", expected):
             score_model(
                 load(trained.folder), file, load_config(overrides=[given]).data, False, 32, print
             )
@@ -229,8 +230,7 @@ def test_other_formats_than_columns_are_refused(tmp_path: Path) -> None:
     config = load_config(
         overrides=['data.tag_column=["UPOS", "FEATS"]'], flags={"data.train_file": str(file)}
     )
-    expected = r"expected a column file or CoNLL-U with 2 tag columns \(data\.tag_column\); found"
-    with pytest.raises(DataError, match=expected):
+    with refuses(DataError, "2", "data.tag_column", "columns"):
         prepare(config, CPU)
 
 
@@ -242,10 +242,7 @@ def test_a_bundle_whose_columns_are_not_those_of_its_configuration_is_refused(
     config = load_config(overrides=['data.tag_column=["UPOS", "XPOS"]', "data.scheme=labels"])
     with pytest.raises(BundleError) as caught:
         task.check(config, vocabulary, tmp_path / "c", tmp_path / "v")
-    assert str(caught.value).startswith(
-        f"{tmp_path / 'v'}: expected labels of the columns UPOS, XPOS, as data.tag_column has, "
-        "found UPOS, "
-    )
+    assert Says(tmp_path / "v", "UPOS", "XPOS", "data.tag_column") == str(caught.value)
 
 
 def test_a_column_file_has_its_columns_by_number(tmp_path: Path) -> None:
@@ -265,7 +262,7 @@ def test_a_column_file_has_its_columns_by_number(tmp_path: Path) -> None:
 def test_two_names_of_one_column_are_refused(tmp_path: Path) -> None:
     tiny.corpus(tmp_path, columns=3)
     config = tiny.small(tmp_path, "data.tag_column=[2, -1]")
-    with pytest.raises(DataError, match="tag columns 2 and -1 are the same column"):
+    with refuses(DataError, "2", "-1", "columns"):
         prepare(config, CPU)
 
 

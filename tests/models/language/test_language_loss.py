@@ -8,6 +8,7 @@ import pytest
 import tiny
 import torch
 from marks import mostly_slow
+from says import refuses
 from small_runs import TASKS, of_task
 from torch import Tensor
 
@@ -184,7 +185,7 @@ def test_another_model_may_bring_an_encoder_that_cannot_predict(tmp_path: Path) 
         ["train.lm_loss=0.1", f"train.init_from={tmp_path / 'base'}"],
         flags={f"data.{name}_file": str(tmp_path / f"{name}.conll") for name in ("train", "dev")},
     )
-    with pytest.raises(ConfigError, match="a transformer that reads in both directions has none"):
+    with refuses(ConfigError, "transformer"):
         prepare(config, CPU)
 
 

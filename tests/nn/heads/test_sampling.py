@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from says import refuses
 
 from tagkit.nn.heads.sampling import Sampling
 
@@ -47,5 +48,5 @@ def test_inverse_sigmoid_of_any_length_rises_to_the_rate(steps: int) -> None:
 
 def test_another_kind_is_refused_with_those_that_there_are() -> None:
     expected = "sampling 'cubic': expected one of none, constant, linear, inverse-sigmoid"
-    with pytest.raises(ValueError, match=f"^{expected}$"):
+    with refuses(ValueError, expected):
         Sampling("cubic", 0.5, 10).probability(1)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from marks import mostly_slow
+from says import refuses
 from torch import Tensor, nn
 
 from tagkit.nn.softmax import SOFTMAXES, cross_entropy
@@ -157,9 +158,9 @@ def test_no_tokens_have_no_loss(kind: str) -> None:
 def test_a_tied_layer_asks_for_its_table_and_another_one_has_its_own() -> None:
     states, targets = drawn()
     tied, table = layer("full", True, HIDDEN)
-    with pytest.raises(ValueError, match="called with the table of the input embedding, as the"):
+    with refuses(ValueError, "embedding"):
         tied.loss(states, targets)
-    with pytest.raises(ValueError, match="called without a table, as the layer was built"):
+    with refuses(ValueError, "without"):
         layer("full", False, HIDDEN)[0].loss(states, targets, table)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from says import Says
 
 from tagkit.config import load_config
 from tagkit.training.diagnosis.corpus_checks import CORPUS_CHECKS, diagnose_corpus
@@ -61,15 +62,11 @@ def test_labels_that_train_lacks_are_listed_with_their_numbers(tmp_path: Path) -
     assert said(findings) == [
         (
             "unknown-labels",
-            "dev has 2 labels that train lacks, so that the model cannot predict them: GENE (2), "
-            "DRUG (1). Move some examples of them to train, or correct the spelling where train "
-            "has them under another name.",
+            Says("2", "GENE", "DRUG", "1"),
         ),
         (
             "unknown-labels",
-            "test has 1 label that train lacks, so that the model cannot predict it: GENE (1). "
-            "Move some examples of it to train, or correct the spelling where train has it under "
-            "another name.",
+            Says("1", "GENE", "examples"),
         ),
     ]
 
@@ -78,7 +75,7 @@ def test_labels_of_which_the_run_has_held_out_all_cannot_be_moved(tmp_path: Path
     each = [["a\tO", f"w{number}\tB-L{number}"] for number in range(20)]
     finding, *_ = found(tmp_path, train=each)
     assert finding.name == "unknown-labels"
-    assert finding.sentence.startswith("dev has 2 labels that train lacks, so that the model ")
+    assert Says("2", "labels") == finding.sentence
     assert finding.remedy == (
         "Label more examples of them, of which the run has held out all, or correct the spelling "
         "where train has them under another name"
@@ -259,7 +256,7 @@ def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
     rows = {"train": ["tea"] * 12 + ["sport"] * 9, "dev": ["tea"] * 5 + ["cake"] * 2}
     files = files_of_classes(tmp_path, **rows)
     assert [finding.sentence for finding in of_files(task="classify", **files)] == [
-        "dev has 1 class that train lacks, so that the model cannot predict it: cake (2)",
+        Says("1", "2", "predict"),
         "train has 1 class with fewer than 10 examples: sport (9)",
     ]
 
@@ -357,9 +354,7 @@ def test_classes_in_one_cell_are_learnt_as_classes_of_their_own(tmp_path: Path) 
     assert said(of_files(*columns, task="classify", **files)) == [
         (
             "joined-classes",
-            "in train, 1 class consists of others with commas between them, such as 'money,sport', "
-            "and is read as a class of its own. Write them as several classes of a text, which "
-            "jsonl-texts and fastText can hold.",
+            Says("1", "'money,sport'", "consists"),
         )
     ]
 

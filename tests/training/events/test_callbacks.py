@@ -16,7 +16,6 @@ from tagkit.training.events.callbacks import LOG, Epoch, Listener, Step, TrainLo
 from tagkit.training.events.finding import Finding
 from tagkit.training.several.seeds import SeedListener, train_seeds
 from tagkit.training.trainer import train
-from tagkit.wording import Message
 
 CALLBACKS = [name for name in vars(Listener) if name.startswith("on_")]
 
@@ -73,7 +72,7 @@ class Anything:
         return 0
 
 
-FINDING = Finding("large-dev", Message("dev is large"), Message("Make it smaller"))
+FINDING = Finding("large-dev", "dev is large", "Make it smaller")
 
 
 def test_the_log_has_findings_as_warnings(tmp_path: Path) -> None:

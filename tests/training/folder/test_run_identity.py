@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from says import refuses
 
 from tagkit.config import FORMER_DEFAULTS, Config, load_config, option_values
 from tagkit.errors import BundleError, CheckpointError, ConfigError, VectorsError
@@ -82,7 +83,7 @@ def test_options_without_effect_are_refused_where_there_is_no_run_to_go_on_with(
         (tmp_path / "run" / there).parent.mkdir(parents=True)
         (tmp_path / "run" / there).touch()
     for resume in (False, True):
-        with pytest.raises(ConfigError, match=r"train\.momentum = 0\.5: has no effect"):
+        with refuses(ConfigError, "train.momentum", "0.5"):
             refuse_unfit(config, resume=resume)
 
 
@@ -101,7 +102,7 @@ def test_a_run_that_is_there_is_resumed_with_the_options_that_it_had(
 def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
     config = load_config(None, ['embeddings.contextual=[" "]'])
     expected = "embeddings.contextual: expected a folder of a language model, found an empty name"
-    with pytest.raises(ConfigError, match=f"^{expected}$"):
+    with refuses(ConfigError, expected):
         refuse_unfit(config, resume=False)
 
 
@@ -141,11 +142,11 @@ def test_the_initial_model_is_its_weights_not_what_else_its_folder_has(tmp_path:
     (initial / "notes.txt").unlink()
     other = train(tiny.config(first, "train.max_epochs=1", "train.seed=2"), force=True).folder
     assert other == initial
-    with pytest.raises(CheckpointError, match="had another initial model"):
+    with refuses(CheckpointError, "another"):
         train(config, resume=True)
 
 
 def test_a_file_that_is_the_output_itself_does_not_lie_in_it(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "output.dir=train.conll", **{"data.train_file": "train.conll"})
-    with pytest.raises(ConfigError, match=r"^data\.train_file: train\.conll is the output too; "):
+    with refuses(ConfigError, "data.train_file", "train.conll"):
         refuse_unfit(config, resume=False)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 from marks import mostly_slow
+from says import refuses
 
 from tagkit.config import Config
 from tagkit.config.search_space import parse_spaces
@@ -96,12 +97,12 @@ def test_what_is_read_from_the_folder_that_is_replaced_is_refused(
     command, folder = done
     model = folder / "model"
     before = files(model)
-    with pytest.raises(ConfigError, match=r"lies in .*model, which is replaced; name another"):
+    with refuses(ConfigError, "replaced"):
         COMMANDS[command](settings(folder, command, read.format(model)), True)
     assert files(model) == before
 
 
 def test_fp16_takes_a_gpu(tmp_path: Path) -> None:
-    with pytest.raises(TagkitError, match=r"^train\.precision = 'fp16' needs a GPU; bf16 wor"):
+    with refuses(TagkitError, "train.precision", "'fp16'", "GPU"):
         device_of(tiny.config(tmp_path, "train.device=cpu", "train.precision=fp16"))
     assert device_of(tiny.config(tmp_path, "train.device=cpu")).type == "cpu"

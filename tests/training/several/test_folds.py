@@ -1,6 +1,7 @@
 """Folds: what is held out, what is learnt, and what is left out."""
 
 import pytest
+from says import Says
 
 from tagkit.corpus.records.dataset import Split
 from tagkit.errors import DataError
@@ -76,9 +77,7 @@ def test_each_class_has_its_share_in_each_fold() -> None:
 def test_more_folds_than_different_sentences_are_refused() -> None:
     with pytest.raises(DataError) as found:
         cut(corpus(5), folds=5)
-    assert str(found.value) == (
-        "train.conll: expected 5 different sentences or more, one for each fold (folds), found 4"
-    )
+    assert str(found.value) == (Says("train.conll", "5", "4", "different"))
 
 
 def test_a_fold_that_leaves_nothing_to_learn_from_is_refused_with_a_remedy() -> None:
@@ -89,7 +88,7 @@ def test_a_fold_that_leaves_nothing_to_learn_from_is_refused_with_a_remedy() -> 
         require_enough(first, split)
     assert str(found.value) == (
         "train.conll: fold 1 leaves 0 sentences to learn from, 6 share an entity with it; use more "
-        "folds (folds) or folds_by=sentence"
+        "folds (folds=...) or folds_by=sentence"
     )
     (first, *_) = cut(corpus(4), folds=3)
     require_enough(first, corpus(4))
@@ -98,5 +97,5 @@ def test_a_fold_that_leaves_nothing_to_learn_from_is_refused_with_a_remedy() -> 
     with pytest.raises(DataError) as found:
         require_enough(first, split)
     assert str(found.value) == (
-        "train.conll: fold 1 leaves 1 sentence to learn from; use more folds (folds)"
+        "train.conll: fold 1 leaves 1 sentence to learn from; use more folds (folds=...)"
     )

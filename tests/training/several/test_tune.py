@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 import tiny
+from says import Says, refuses
 
 from tagkit.cli.commands.tune import default_search
 from tagkit.config import Config, load_config, with_options
@@ -160,7 +160,7 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
     _, whole, _ = searched
     recorder = Recorder(stop_after=3)
     config = settings(tmp_path)
-    with pytest.raises(Interrupted, match="stopped in trial 4, which will be started again"):
+    with refuses(Interrupted, "4", "stopped"):
         tune(config, SPACES, trials=6, listener=recorder, stop=recorder.stop)
     again = Recorder()
     tuned = tune(config, SPACES, trials=6, listener=again)
@@ -232,7 +232,7 @@ def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
 
     tried = scored(monkeypatch, failing)
     spaces = parse_spaces(["train.optimizer=adam,sgd", "train.momentum=0.5,0.7"])
-    with pytest.raises(TrainingError, match="no trial was completed"):
+    with refuses(TrainingError, "completed"):
         tune(settings(tmp_path), spaces, trials=9)
     # Adam has no momentum that could be set.
     assert sorted((config.train.optimizer, config.train.momentum) for config in tried) == [
@@ -264,16 +264,16 @@ def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
     assert (tuned.best.number, tuned.config.encoder.hidden) == (5, trained[4].encoder.hidden)
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "5"
     assert study_of(tmp_path).direction.name == "MINIMIZE"  # as sampler and pruner do
-    with pytest.raises(CheckpointError, match=r'there had train\.metric = "loss", not "'):
+    with refuses(CheckpointError, "train.metric", '"loss"'):
         tune(settings(tmp_path), spaces, trials=7)
 
 
 @pytest.mark.slow
 def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1)
-    with pytest.raises(CheckpointError, match=r"there had train\.batch_size = 8, not 4; "):
+    with refuses(CheckpointError, "train.batch_size", "8", "4", "there"):
         tune(settings(tmp_path, "train.batch_size=4"), SPACES, trials=1)
-    with pytest.raises(CheckpointError, match=r'had values to try = ".*, not "enco.*=8,9"; '):
+    with refuses(CheckpointError, "8,9", "values"):
         tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1)
     tuned = tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1, force=True)
     assert list(tuned.best.values) == ["encoder.hidden"]
@@ -293,7 +293,7 @@ def test_a_search_of_before_goes_on_with_the_defaults_that_it_had(
     again = tune(config, SPACES, trials=6)
     assert [trial.dev for trial in again.trials] == [trial.dev for trial in tuned.trials]
     given = settings(source, f"output.dir={tmp_path / 'search'}", "encoder.word_dropout=0.1")
-    with pytest.raises(CheckpointError, match=r"there had encoder\.word_dropout = 0\.05, not 0\.1"):
+    with refuses(CheckpointError, "encoder.word_dropout", "0.05", "0.1"):
         tune(given, SPACES, trials=6)
 
 
@@ -301,7 +301,7 @@ def test_a_search_of_an_earlier_version_is_refused_with_its_name(tmp_path: Path)
     (tmp_path / "search").mkdir()
     Manifest(tmp_path / "search").claim(["study.db"])
     study_of(tmp_path).set_user_attr("search", {"config": "", "corpora": [None], "spaces": {}})
-    with pytest.raises(CheckpointError, match=r"search: holds a search of tagkit 0\.2 or earlier"):
+    with refuses(CheckpointError, "search", "0.2"):
         tune(settings(tmp_path), SPACES, trials=1)
 
 
@@ -309,7 +309,7 @@ def test_a_search_of_an_earlier_version_is_refused_with_its_name(tmp_path: Path)
 def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(DataError, match=r"nope\.conll: no such file"):
+    with refuses(DataError, "nope.conll"):
         tune(settings(tmp_path, **{"data.train_file": "nope.conll"}), SPACES, trials=1)
     assert not (tmp_path / "search").exists()
     assert len(tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1).trials) == 1
@@ -319,7 +319,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "mine.txt").write_text("mine")
     for force in (False, True):
-        with pytest.raises(CheckpointError, match=r"known to have written: mine\.txt\. Name anoth"):
+        with refuses(CheckpointError, "mine.txt", "written"):
             tune(settings(tmp_path), SPACES, trials=1, force=force)
 
 
@@ -338,7 +338,7 @@ def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_pa
     vectors = tmp_path / "good.vec"
     vectors.write_text("a 1 2\nb 3 4\n")
     spaces = parse_spaces([f"embeddings.vectors={vectors},missing.vec"])
-    with pytest.raises(DataError, match=r"^missing\.vec: no such file$"):
+    with refuses(DataError, "missing.vec"):
         tune(settings(tmp_path), spaces, trials=1)
     assert not (tmp_path / "search").exists()
 
@@ -380,9 +380,9 @@ def test_searches_and_curves_are_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ConfigError, match="tune: is one process"):
+    with refuses(ConfigError, "tune", "process"):
         tune(settings(tmp_path), SPACES, trials=1)
-    with pytest.raises(ConfigError, match="curve: is one process"):
+    with refuses(ConfigError, "curve", "process"):
         learning_curve(settings(tmp_path))
     assert not (tmp_path / "search").exists()
 
@@ -393,11 +393,9 @@ def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     Manifest(tmp_path / "search").claim(["study.db"])
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
     (tmp_path / "search" / "notes.txt").write_text("mine")
-    with pytest.raises(
-        CheckpointError, match=r"cannot be read or written: .*force=True starts a new one"
-    ):
+    with refuses(CheckpointError, "force=True", "written"):
         tune(settings(tmp_path), SPACES, trials=1)
-    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\."):
+    with refuses(CheckpointError, "notes.txt", "written"):
         tune(settings(tmp_path), SPACES, trials=1, force=True)
     assert (tmp_path / "search" / "notes.txt").read_text() == "mine"
     (tmp_path / "search" / "notes.txt").unlink()
@@ -415,11 +413,7 @@ def test_a_full_disk_is_told_with_the_command_that_resumes_the_search(
         patch.setattr(checkpoint, "whole_folder", full)
         with pytest.raises(CheckpointError) as found:
             tune(settings(tmp_path), SPACES, trials=1)
-    assert str(found.value) == (
-        f"{tmp_path / 'search' / 'trial-1' / 'checkpoints'}: cannot be written: No space left on "
-        "device; correct this, and repeat the command to resume the search; force=True starts a "
-        "new one"
-    )
+    assert str(found.value) == (Says(tmp_path / "search" / "trial-1" / "checkpoints", "force=True"))
     assert len(tune(settings(tmp_path), SPACES, trials=1).trials) == 1
 
 
@@ -427,7 +421,7 @@ def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path)
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
     for force in (False, True):
-        with pytest.raises(CheckpointError, match=r"known to have written: study\.db\."):
+        with refuses(CheckpointError, "study.db", "written"):
             tune(settings(tmp_path), SPACES, trials=1, force=force)
     assert (tmp_path / "search" / "study.db").read_bytes() == b"no database" * 100
 
@@ -515,17 +509,17 @@ HIDDEN = ["encoder.hidden=8,16"]
 @pytest.mark.parametrize(
     ("options", "spaces", "trials", "problem"),
     [
-        ({}, HIDDEN, 20, "tagkit tune: needs Optuna; pip install 'tagkit[tune]'"),
+        ({}, HIDDEN, 20, Says("'tagkit[tune]'", "install")),
         # A text is read as a list of one, and mistakes come first: Optuna would not help.
-        ({"train.momentum": 0.5}, HIDDEN[0], 20, 'no effect with train.optimizer = "adam"'),
-        ({"train.momentum": 0.5}, ["train.optimizer=sgd,adam"], 20, "tagkit tune: needs Optuna"),
-        ({"data.train_file": "nope"}, HIDDEN, 20, "nope: no such file"),
-        ({"embeddings.vectors": "lost"}, HIDDEN, 20, "embeddings.vectors: lost: no such file of"),
-        ({"train.init_from": "lost"}, HIDDEN, 20, "train.init_from: lost: no such folder"),
-        ({}, ["encoder.dropout=0.1..1.5"], 20, "encoder.dropout = 1.5: expected a number less"),
-        ({}, ["encoder.hiden=8,16"], 20, "encoder.hiden; did you mean encoder.hidden?"),
-        ({"output.dir": " "}, HIDDEN, 20, "output.dir: expected a folder, found an empty name"),
-        ({}, HIDDEN, 0, "trials: expected a whole number, at least 1, found 0"),
+        ({"train.momentum": 0.5}, HIDDEN[0], 20, Says("train.optimizer", '"adam"')),
+        ({"train.momentum": 0.5}, ["train.optimizer=sgd,adam"], 20, Says("tagkit")),
+        ({"data.train_file": "nope"}, HIDDEN, 20, Says("nope")),
+        ({"embeddings.vectors": "lost"}, HIDDEN, 20, Says("embeddings.vectors")),
+        ({"train.init_from": "lost"}, HIDDEN, 20, Says("train.init_from", "folder")),
+        ({}, ["encoder.dropout=0.1..1.5"], 20, Says("encoder.dropout", "1.5")),
+        ({}, ["encoder.hiden=8,16"], 20, Says("encoder.hiden", "encoder.hidden")),
+        ({"output.dir": " "}, HIDDEN, 20, Says("output.dir")),
+        ({}, HIDDEN, 0, Says("trials", "1", "0")),
     ],
 )
 def test_a_search_without_optuna_says_what_to_install(
@@ -540,6 +534,6 @@ def test_a_search_without_optuna_says_what_to_install(
     monkeypatch.chdir(tmp_path)
     Path("train.conll").write_text("Rome\tB-LOC\n")
     given = {"data.train_file": "train.conll", "output.dir": "search", **options}
-    with pytest.raises(TagkitError, match=re.escape(problem)):
+    with refuses(TagkitError, problem):
         tune(given, spaces, trials=trials)
     assert not Path("search").exists()

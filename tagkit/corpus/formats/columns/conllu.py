@@ -9,7 +9,7 @@ from tagkit.corpus.source.layout import CONLLU, DOCSTART, KEYED, is_cell
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, note_left_out
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
-from tagkit.wording import Message, Setting, quoted
+from tagkit.wording import quoted
 
 _ESCAPE_OF = {char: escape for escape, char in ESCAPES.items()}
 KEY = "NER"  # of the tags of spans in MISC; CoNLL-U has no column for them
@@ -29,8 +29,7 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Output
         note_left_out(item, f"{CONLLU} has", writing)
         if not writing.plain and item.tags and not noted:
             noted = True
-            column = Setting("data.tag_column", f"MISC.{KEY}")
-            writing.note(Message("the tags are in MISC; read them with ", column))
+            writing.note(f"the tags are in MISC; read them with data.tag_column=MISC.{KEY}")
         name = ids.unique(given := _name(item))
         if not given and dict(item.extra).get("id") not in (None, ""):
             writing.note(

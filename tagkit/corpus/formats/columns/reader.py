@@ -40,7 +40,7 @@ from tagkit.corpus.source.layout import (
 )
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
-from tagkit.wording import Message, Setting, listed, plural, quoted
+from tagkit.wording import listed, plural, quoted
 
 _OTHER_KEYS = 100  # number of keys that are kept for a message, roughly
 _MAX_TAGS = 10_000  # tags that are kept, of a column that may hold lemmas
@@ -166,9 +166,10 @@ class ColumnReader:
                 continue
             name = CONLLU_COLUMNS[column]
             found = f"the keys {listed(list(others), 5)}" if others else "no key"
-            option = Setting("data.tag_column", f"{name}.{key}")
-            problem = f"{self.source}: no token has the key {key} in the column {name}, which "
-            raise DataError(Message(problem, option, f" names; found {found}"))
+            raise DataError(
+                f"{self.source}: no token has the key {key} in the column {name}, which "
+                f"data.tag_column={name}.{key} names; found {found}"
+            )
 
     def _look_for_keys(self, columns: Mapping[int, Sequence[str]]) -> None:
         """Cross off the keys that these tokens have."""

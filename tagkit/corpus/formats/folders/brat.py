@@ -24,7 +24,7 @@ from tagkit.corpus.source.source import Source, unpacked_name
 from tagkit.errors import DataError, FileError, FormatError
 from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
-from tagkit.wording import Message, Setting, listed, plural, quoted, reason, shown_name
+from tagkit.wording import listed, plural, quoted, reason, shown_name
 
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
@@ -310,7 +310,7 @@ def _span(
         problem = f"{shown} is in {len(mark.pieces)} pieces, and a span is one stretch"
         # One tag a token has no way to say that words between two stretches are not part of a span.
         if how == "error":
-            remedy = Message(f"{problem}: see ", Setting("data.on_misaligned"))
+            remedy = f"{problem}: see data.on_misaligned"
             reading.refuse(source, mark.line, remedy)
             return None
         done = "made one stretch" if how == "expand" else "left out"

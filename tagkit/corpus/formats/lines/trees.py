@@ -21,7 +21,7 @@ from tagkit.corpus.source.pieces import (
 )
 from tagkit.corpus.source.source import Source
 from tagkit.text.records import Document, joined
-from tagkit.wording import Message, Setting, plural, quoted
+from tagkit.wording import plural, quoted
 
 _CLASSES = ("0", "1", "2", "3", "4")
 # The binary task of the paper (SST-2) leaves out neutral sentences and joins the two of each side.
@@ -74,9 +74,10 @@ def read_trees(source: Source, reading: ReaderOptions) -> Iterator[Document]:
             shown = _BINARY.get(label, label) if binary else label
             yield _document(words[start:end], shown, source.name, number)
     if divided and not phrases and reading.with_extra and reading.all_features:
-        taken = f"{source.name}: of a tree the class of the whole is taken; with "
-        how = Setting("data.tree_phrases", "true")
-        reading.note(Message(taken, how, " each phrase is a text"))
+        reading.note(
+            f"{source.name}: of a tree the class of the whole is taken; with "
+            "data.tree_phrases=true each phrase is a text"
+        )
     if neutral:
         what = plural(neutral, "neutral phrase" if phrases else "neutral tree")
         are = "is" if neutral == 1 else "are"

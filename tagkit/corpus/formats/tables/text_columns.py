@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.errors import FileError
-from tagkit.wording import Message, Setting, plural, quoted
+from tagkit.wording import plural, quoted
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -63,13 +63,13 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: ReaderOptions) -
     if data.header == "auto" and not header and (odd := _odd_label(same, data)) is not None:
         alone = f"{source}:{number}: {_only_line(odd)} If it names the columns, say so: "
         # Commands that read labels have a flag for it; one word is typed as it stands.
-        named = Setting("data.label_column", odd) if odd.isidentifier() else None
-        reading.note(Message(alone, named or Setting("data.header", "yes")))
+        named = f"data.label_column={odd}" if odd.isidentifier() else None
+        reading.note(f"{alone}{named or 'data.header=yes'}")
     try:
-        text = _named(data.text_column, Setting("data.text_column"), first, header)
+        text = _named(data.text_column, "data.text_column", first, header)
         label, problem = None, None
         try:
-            label = _named(data.label_column, Setting("data.label_column"), first, header)
+            label = _named(data.label_column, "data.label_column", first, header)
         except ValueError as error:  # new texts need no labels
             problem = error
         if header:
@@ -165,9 +165,7 @@ def plain_name(name: str) -> str:
     return name.strip(" ").lower()
 
 
-def _named(
-    column: Column | None, option: Setting, first: Sequence[str], header: bool
-) -> int | None:
+def _named(column: Column | None, option: str, first: Sequence[str], header: bool) -> int | None:
     """Index of a column that the configuration names.
 
     Raises:
@@ -177,28 +175,23 @@ def _named(
     if isinstance(column, int):
         if not -width <= column < width:
             raise ValueError(
-                Message(
-                    option,
-                    f" = {column}: expected -{width} to {width - 1}, as the file has "
-                    f"{plural(width, 'column')}",
-                )
+                f"{option}={column}: expected -{width} to {width - 1}, as the file has "
+                f"{plural(width, 'column')}"
             )
         return column % width
     if column is None:
         return None
     if not header:
-        problem = f" = {quoted(column)}: expected a number, as data.header is 'no'"
-        raise ValueError(Message(option, problem))
+        raise ValueError(f"{option}={quoted(column)}: expected a number, as data.header is 'no'")
     # As written first: a header may have both "Label" and "label".
     found = [i for i, name in enumerate(first) if name == column]
     found = found or [i for i, name in enumerate(first) if plain_name(name) == plain_name(column)]
     if len(found) != 1:
         how = "several of this name" if found else "none of this name"
-        problem = (
-            f" = {quoted(column)}: expected one of the header's columns, found {how} in "
+        raise ValueError(
+            f"{option}={quoted(column)}: expected one of the header's columns, found {how} in "
             f"{quoted(', '.join(first), 400)}"
         )
-        raise ValueError(Message(option, problem))
     return found[0]
 
 
@@ -248,8 +241,8 @@ def _settle(
     problem = f"expected a label and a text, found {found}. "
     if not reading.with_tags:  # the options are those of a model
         raise ValueError(f'{problem}Name the column of the texts "{TEXT}" in the first row')
-    named = (Setting("data.label_column"), " and ", Setting("data.text_column"))
-    raise ValueError(Message(f"{problem}Name both with ", *named, ", by name or by number from 0"))
+    named = ("data.label_column", " and ", "data.text_column")
+    raise ValueError(f"{problem}Name both with {''.join(named)}, by name or by number from 0")
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:

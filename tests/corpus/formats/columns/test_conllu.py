@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kinds import TAGS
 from read_files import refusal
+from says import Says, refuses
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert.convert import convert_corpus
@@ -103,9 +104,7 @@ def test_what_looks_like_a_range_and_is_none_is_refused_and_no_word(
     (found,) = read(path, read_columns, format="conllu", with_text=True, on_error=errors.append)
     assert isinstance(found, Sentence)
     assert (found.words, found.text, found.places) == (("a", "b"), "a b", ((0, 1), (2, 3)))
-    assert [str(error) for error in errors] == [
-        f"{path}:2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found '{identifier}'"
-    ]
+    assert [str(error) for error in errors] == [Says(path, "2", "ID", "1", "1.1", identifier)]
 
 
 @pytest.mark.parametrize("numbers", [("0",), ("0", "0"), ("1-2", "1", "2", "1", "2"), ("5", "1")])
@@ -136,7 +135,7 @@ def test_a_key_of_misc_or_feats_can_be_the_tag(tmp_path: Path) -> None:
         ]
     found = read(path, read_columns, format="conllu", feature_columns=("FEATS.Number",))
     assert found == [Sentence(("Oslo", "."), ("PROPN", "PUNCT"), (("Sing", "_"),))]
-    with pytest.raises(FormatError, match=r"tag column 'LEMMA.x': expected one of ID, FORM"):
+    with refuses(FormatError, "'LEMMA.x'", "ID", "FORM"):
         read(path, read_columns, format="conllu", tag_column="LEMMA.x")
 
 
@@ -174,9 +173,9 @@ def test_a_text_with_any_white_space_is_kept(
 
 
 def test_what_it_cannot_hold_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"conllu cannot hold a tag with a bar \('a|b'\) in MISC"):
+    with refuses(FormatError, "MISC", "conllu"):
         write(tmp_path, "a", write_conllu, [Sentence(("x",), ("a|b",))])
-    with pytest.raises(FormatError, match=r"conllu cannot hold a word with a tab, a line end"):
+    with refuses(FormatError, "conllu"):
         write(tmp_path, "b", write_conllu, [Sentence(("x\ty",), ("O",))])
 
 
@@ -236,10 +235,7 @@ def test_a_range_that_its_words_do_not_follow_is_refused_with_its_line(
     path.write_text(conllu(*ids), encoding="utf-8")
     with pytest.raises(FormatError) as caught:
         converted(path, "text", format="conllu")
-    assert str(caught.value) == (
-        f"{path}:{line}: expected the multiword range '{shown}' to be that of two words or more "
-        "that follow it, one by one"
-    )
+    assert str(caught.value) == (Says(path, line, shown))
     assert len(read_split(str(path), DataConfig(), TAGS, None).sentences) == 1  # words alone
 
 
@@ -248,5 +244,5 @@ def test_an_odd_number_of_a_word_is_refused(tmp_path: Path, number: str) -> None
     path = tmp_path / "a.conllu"
     path.write_text(conllu("1", number), encoding="utf-8")
     message = refusal(path, format="conllu")
-    assert message.startswith("a.conllu:2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found ")
+    assert Says("a.conllu:2", "ID", "1", "2", "1.1") == message
     assert len(message) < 200

@@ -9,6 +9,7 @@ import pytest
 from formats_help import Writer, documents, read, refusal, sentences, texts, write
 from hypothesis import given
 from hypothesis import strategies as st
+from says import Says, refuses
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.json.jsonl import read_jsonl, span_of
@@ -118,7 +119,7 @@ def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) ->
 def test_a_list_of_something_else_than_classes_is_refused(
     tmp_path: Path, line: str, meant: str
 ) -> None:
-    with pytest.raises(FormatError, match=f"labels: expected names of classes, found {meant} "):
+    with refuses(FormatError, "labels", meant):
         record(tmp_path, line)
     # What is to be predicted needs no classes.
     path = tmp_path / "b.jsonl"
@@ -136,7 +137,7 @@ def test_of_tags_of_several_columns_the_first_are_read_unless_one_is_named(tmp_p
     assert first == Sentence(("a",), ("A",))
     (named,) = read_jsonl(Source(str(path), "utf-8"), ReaderOptions(DataConfig(), column="Y"))
     assert named == Sentence(("a",), ("B",))
-    with pytest.raises(FormatError, match=r"tokens: expected tags of 'Z', found X, Y"):
+    with refuses(FormatError, "tokens", "'Z'"):
         list(read_jsonl(Source(str(path), "utf-8"), ReaderOptions(DataConfig(), column="Z")))
 
 
@@ -193,7 +194,7 @@ def test_a_text_that_prodigy_accepted_without_a_span_need_not_have_the_key(
 def test_a_text_without_spans_that_nobody_accepted_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f'{MARKED}\n{{"text": "x", {TOKENS}}}\n', "utf-8")
-    with pytest.raises(FormatError, match=r"a.jsonl:2: expected spans, found the keys text, tok"):
+    with refuses(FormatError, "a.jsonl:2"):
         read(path, read_jsonl, format="jsonl-spans")
 
 
@@ -224,29 +225,26 @@ def test_the_records_of_a_file_may_be_one_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("7,", "9,", "2: record 1: expected a span inside the text's 7 characters, found "
-         '[3, 9, "LOC"]'),
-        ("]}],\n", "]}]\n", "4: expected the next record of a JSON list, found "
-         "'{\"text\": \"Oslo\",\\n   \"spans\": [{\"start\":': Expecting ',' delimiter"),
-        ('"No"', "5", '5: record 3: expected a JSON object, found \'[5, {"entities": []}]\''),
-        ("\n]", ",\n]", "6: expected the next record of a JSON list, found ']': Expecting value"),
-        ("\n]", "", "5: expected the next record of a JSON list, found '': "
-         "Expecting ',' delimiter"),
-        ("\n]", "\n] []", "6: expected the next record of a JSON list, found '] []': Extra data "
-         "after the list"),
+        ("7,", "9,", Says("2", "1", "7", "3", "9", '"LOC"', "characters")),
+        ("]}],\n", "]}]\n",
+         Says("4", "JSON", '\'{"text": "Oslo",\\n   "spans": [{"start":\'', "','")),
+        ('"No"', "5", Says("5", "3", "JSON", '\'[5, {"entities": []}]\'')),
+        ("\n]", ",\n]", Says("6", "JSON", "']'")),
+        ("\n]", "", Says("5", "JSON", "': Expecting '")),
+        ("\n]", "\n] []", Says("6", "JSON", "'] []'")),
     ],
 )  # fmt: skip
 def test_a_broken_record_of_a_list_is_named_with_its_line(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     told = refusal(tmp_path / "a.json", LIST.replace(old, new, 1), read_jsonl)
-    assert told == f"a.json:{message}"
+    assert told == message
 
 
 def test_where_a_list_breaks_off_no_later_record_is_left_out_in_silence(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(LIST.replace("]}],\n", "]}]\n", 1), encoding="utf-8")
-    with pytest.raises(DataError, match=r"a\.json:4: expected the next record"):
+    with refuses(DataError, "a.json:4", "record"):
         read(path, read_jsonl, on_error=lambda _: None)
 
 
@@ -269,7 +267,7 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
     options = {"format": "jsonl-spans", "with_refused": True}
     assert record(tmp_path, line, with_tags=False, **options) == Document("To Oslo")
     assert refusal(tmp_path / "a.jsonl", line, read_jsonl, **options) == (
-        "a.jsonl:1: expected spans, found the keys text, answer"
+        Says("a.jsonl:1", "answer")
     )
 
 
@@ -332,7 +330,7 @@ def test_an_export_of_label_studio_names_the_formats_that_can_be_read(
     for content in (f"[{LABEL_STUDIO}]", LABEL_STUDIO):
         told = refusal(tmp_path / "a.json", content, read_jsonl, format=format)
         assert told.startswith("a.json:1: ")
-        assert "found the keys id, data, annotations, predictions. Export from Label Studio" in told
+        assert Says("annotations").within(told)
     found = recognise_lines("a.json", [f"[{LABEL_STUDIO}]"], "a.json", raw=False)
     assert found.why == "its name; no text or tokens in its first record"
 
@@ -343,8 +341,8 @@ def test_spans_of_label_studio_have_a_list_of_one_label(tmp_path: Path) -> None:
     spans = (TextSpan("Oslo", 3, 7, "LOC"),)
     assert record(tmp_path, line, format=kind_of_lines([line])) == Document("To Oslo", spans)
     two = line.replace('"LOC"', '"LOC", "GPE"')
-    assert refusal(tmp_path / "a.json", two, read_jsonl).startswith(
-        'a.json:1: expected a span with start, end and label, found {"start": 3, "end": 7'
+    assert Says("a.json:1", '"start"', "3", '"end"', "7") == refusal(
+        tmp_path / "a.json", two, read_jsonl
     )
 
 
@@ -410,7 +408,7 @@ def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
     line = json.dumps(dict.fromkeys(keys, "x"))
     for options in ({}, {"format": "jsonl-spans"}):
         told = refusal(tmp_path / "a.jsonl", f"{line}\n", read_jsonl, **options)
-        assert r"found the keys text, a\x9bb, 000" in told
+        assert Says("000").within(told)
         assert told.endswith(" and 12 more")
         assert len(told) < 800
 
@@ -419,9 +417,9 @@ def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
 def test_half_a_character_of_a_text_is_refused_and_one_of_a_name_replaced(
     tmp_path: Path, writer: Writer
 ) -> None:
-    with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+    with refuses(DataError, "surrogate"):
         write(tmp_path, "a", writer, [Document("x\ud800", (), ("c",))])
-    with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+    with refuses(DataError, "surrogate"):
         write(tmp_path, "b", writer, [Document("x", (), ("\ud800",))])
     path = write(tmp_path, "c", writer, [Document("x", (), ("c",), name="caf\udce9")])
     names = {"caf\ufffd"} if writer is write_jsonl_spans else {""}
@@ -430,7 +428,7 @@ def test_half_a_character_of_a_text_is_refused_and_one_of_a_name_replaced(
 
 def test_half_a_character_of_a_word_or_tag_is_refused(tmp_path: Path) -> None:
     for item in (Sentence(("\ud800",), ("O",)), Sentence(("a",), ("\ud800",))):
-        with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+        with refuses(DataError, "surrogate"):
             write(tmp_path, "a", write_jsonl_tokens, [item])
 
 
@@ -485,9 +483,7 @@ def test_a_text_without_a_class_is_one_of_none_where_texts_have_several(tmp_path
     assert read(path, read_jsonl, format="jsonl-texts") == items
     with pytest.raises(FormatError) as caught:
         write(tmp_path, "b", write_jsonl_texts, items[1:])
-    assert caught.value.problem == (
-        "jsonl-texts cannot hold a text without a class, or a blank one: 'rock'. Try another format"
-    )
+    assert caught.value.problem == (Says("'rock'", "without"))
 
 
 others = st.dictionaries(
@@ -554,9 +550,7 @@ def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_
 def test_a_key_that_comes_twice_is_refused_as_one_value_would_be_lost(
     tmp_path: Path, line: str, key: str, times: int
 ) -> None:
-    assert refusal(tmp_path / "a", f"{line}\n", read_jsonl) == (
-        f"a:1: expected each key once, found '{key}' {times} times"
-    )
+    assert refusal(tmp_path / "a", f"{line}\n", read_jsonl) == (Says("a:1", key, times))
 
 
 def test_keys_of_spans_and_tokens_that_are_left_out_are_said_where_all_is_wanted(
@@ -590,7 +584,7 @@ def test_a_copy_of_the_spans_text_is_compared_with_what_stands_at_its_place() ->
     oslo = TextSpan("Oslo", start, start + 4, "LOC")
     assert span_of(TEXT, place("Oslo")) == oslo
     assert span_of(TEXT, {**place("Oslo"), "text": "Oslo"}) == oslo
-    with pytest.raises(ValueError, match=r"^expected 'Oslo' at 22 to 26, as a span says, found 'R"):
+    with refuses(ValueError, "'Oslo'", "22", "26"):
         span_of(TEXT, {**place("Rome"), "text": "Oslo"})
     # Tools cut white space off, and write a line end as a blank.
     assert span_of(TEXT, {**place("Oslo  is"), "text": "Oslo is"}).text == "Oslo  is"
