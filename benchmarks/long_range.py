@@ -29,7 +29,7 @@ from torch.nn.functional import cross_entropy, mse_loss, one_hot
 from tagkit.config import load_config
 from tagkit.models.base.building import build_encoder
 from tagkit.nn.layers.information_flow import watched_flow
-from tagkit.nn.recurrence.initial import count_parameters
+from tagkit.nn.recurrence.weights import count_parameters
 
 SYMBOLS = 8
 COPIED = 10  # symbols that are to be copied

@@ -10,7 +10,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       features/batching/encoding.py
                                    -> Batch of features/batching/batch.py
                                                                    (words,), (batch, time)
-      models/base/tensors.py       -> the same arrays as tensors
+      models/base/device.py       -> the same arrays as tensors
       nn/layers/embedding.py       -> vectors                      (batch, time, features)
       nn/layers/encoder.py         -> hidden states                (batch, time, hidden)
       nn/heads/tagging.py          -> emissions                    (batch, time, tags)

@@ -10,18 +10,20 @@ from tagkit.config.encoder_section import (
 )
 from tagkit.config.head_section import HeadConfig
 from tagkit.config.loading import (
+    LARGEST,
     MAX_CONFIG_BYTES,
     as_config,
     load_config,
+    option_names,
     parse_config,
     parse_saved,
     parse_toml,
     to_toml,
     toml_value,
+    unknown_option,
     with_options,
 )
 from tagkit.config.option import BY_GRADIENT, Needs, Option, Section, options_of, tunable_options
-from tagkit.config.problems import LARGEST, option_names, unknown_option
 from tagkit.config.sections import (
     FORMER_DEFAULTS,
     Config,

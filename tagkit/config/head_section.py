@@ -33,7 +33,7 @@ class HeadConfig(Section):
         Literal["auto", "none", "decode", "train"],
         Option("When only the legal transitions of the tag scheme are allowed.", tasks=TAGS),
     ] = "auto"
-    # `models/tagging/tag_sharing.py`; "auto" is of `training/setup/defaults.py`. Evgeniou and
+    # `models/tagging/tag_head.py`; "auto" is of `training/setup/defaults.py`. Evgeniou and
     # Pontil 2004.
     tag_sharing: Annotated[
         Auto | bool,

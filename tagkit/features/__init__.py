@@ -7,5 +7,5 @@ import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 Arrays = npt.NDArray[Any]
-# What a batch is made of: arrays here, tensors in networks (`models/base/tensors.py`).
+# What a batch is made of: arrays here, tensors in networks (`models/base/device.py`).
 Array = TypeVar("Array")

@@ -15,7 +15,7 @@ left behind by itself.
 rename(2) moves a folder onto another one only if that is empty, so replacing takes two renames: the
 old folder is set aside as `.NAME.old`, then the new one takes the name. A kill between them leaves
 no folder under the name, and both under others: `restore_set_aside` puts the old one back, and
-`tagkit.models.folder.model_folder.find_bundle` reads it where it is. (Linux can exchange two names
+`tagkit.models.folder.parts.find_bundle` reads it where it is. (Linux can exchange two names
 at once, by renameat2 with RENAME_EXCHANGE; macOS, Windows, NFS and Python's os module cannot.)
 """
 

@@ -19,8 +19,8 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.inference.score.score import dev_scores
 from tagkit.limits import BATCH_SIZE
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.readout import Readout, ReadoutBatch, fit_scales
-from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.heads.ridge import RidgeSums, Rows, Solution
 from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run

@@ -16,7 +16,7 @@ from tagkit.config import (
     load_config,
     option_names,
 )
-from tagkit.config.problems import explain
+from tagkit.config.loading import explain
 from tagkit.errors import ConfigError
 
 

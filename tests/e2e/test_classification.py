@@ -19,7 +19,7 @@ from tagkit.evaluation.compare.compare import compare_files
 from tagkit.evaluation.reports.class_report import ClassReport, JointReport
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import dev_scores, evaluate_split, score_model
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.classifying.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document

@@ -22,7 +22,7 @@ from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.features.batching.contextual_states import States
 from tagkit.inference.predict.predictor import Predictor, load
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.bundle.language_reader import LanguageReader
 from tagkit.text.records import Sentence, TaggedText
 from tagkit.training.setup.language_models import CachedReader

@@ -21,7 +21,7 @@ from tagkit.features.batching.contextual_states import ContextualUnits
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.events.callbacks import Epoch, Listener

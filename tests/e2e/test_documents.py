@@ -22,8 +22,8 @@ from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batching.batch import Batch
 from tagkit.inference.predict.predictor import Predictor, load
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import Bundle
 from tagkit.text.documents import parts_of
 from tagkit.text.records import Document, Sentence, new_document

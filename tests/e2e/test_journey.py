@@ -24,7 +24,7 @@ from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.score import evaluate_split, gold_split
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.text.records import Sentence, TextSpan
 from tagkit.training.setup.setup import Prepared, prepare
 

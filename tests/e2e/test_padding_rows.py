@@ -12,7 +12,7 @@ from steps import take_step
 from torch import nn
 
 from tagkit.config import TrainConfig, allowed, load_config
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.training.optim.optimizer import OPTIMIZERS, ModelOptimizer
 from tagkit.training.setup.setup import Prepared, prepare

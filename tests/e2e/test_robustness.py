@@ -22,8 +22,8 @@ from steps import computed, loop_steps, take_step
 
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.features.batching.batch import Batch, Tokens
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.heads import HEADS
 from tagkit.nn.layers.inference import CachedWords
 from tagkit.training.loop.state import RunState

@@ -20,7 +20,7 @@ from tagkit.corpus.splits.splits import read_train
 from tagkit.corpus.splits.weights import write_weights
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.features.batching.encoding import Encoded
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of

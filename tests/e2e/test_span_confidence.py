@@ -15,7 +15,7 @@ from tagkit.config import load_config
 from tagkit.features.batching.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tag_space import StepScores

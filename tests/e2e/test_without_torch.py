@@ -84,7 +84,7 @@ def test_the_parts_of_a_model_are_read_beside_its_weights(tmp_path: Path) -> Non
     program = f"""
 from pathlib import Path
 from tagkit.models.base.description import encoder_name, tag_heads
-from tagkit.models.folder.model_folder import find_bundle
+from tagkit.models.folder.parts import find_bundle
 from tagkit.models.folder.parts import read_parts
 parts = read_parts(find_bundle(Path({str(MODEL)!r})))
 print(parts.config.task, "B-PER" in parts.vocabulary.tags, parts.metadata["tagkit"])
@@ -105,7 +105,7 @@ for module in walk_packages(tagkit.features.__path__, "tagkit.features."):
     import_module(module.name)
 from tagkit.features.batching.encoding import encode
 from tagkit.features.batching.targets import tag_target
-from tagkit.models.folder.model_folder import find_bundle
+from tagkit.models.folder.parts import find_bundle
 from tagkit.models.folder.parts import read_parts
 from tagkit.text.records import Sentence
 vocabulary = read_parts(find_bundle(Path({str(MODEL)!r}))).vocabulary

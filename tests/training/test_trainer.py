@@ -23,9 +23,8 @@ from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features.batching import document_batches as buckets
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.score import DevScores
-from tagkit.models.base.device import set_threads
+from tagkit.models.base.device import set_threads, to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.threads import chosen_threads, given_threads
 from tagkit.text.records import Sentence

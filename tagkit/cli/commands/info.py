@@ -20,7 +20,7 @@ def info_command(model: Model, as_json: AsJson = False) -> None:
     from tagkit.cli.program.messages import show_lines
     from tagkit.cli.shown.reports import info_lines
     from tagkit.models.bundle.bundle import load_bundle
-    from tagkit.models.folder.model_folder import find_bundle, is_last
+    from tagkit.models.folder.parts import find_bundle, is_last
 
     bundle = load_bundle(model)
     if as_json:

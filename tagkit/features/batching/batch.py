@@ -1,7 +1,7 @@
 """The padded batch: inputs and targets of one training step.
 
 The records hold arrays, or tensors of the same shapes and types of numbers: those of
-`models/base/tensors.py`, which share the memory of the arrays on a CPU.
+`models/base/device.py`, which share the memory of the arrays on a CPU.
 """
 
 from collections.abc import Mapping

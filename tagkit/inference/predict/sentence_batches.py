@@ -28,12 +28,10 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.arguments import check_words
 from tagkit.inference.predict.label_consistency import document_groups, in_agreement
 from tagkit.limits import BATCH_TOKENS
-from tagkit.models.base.device import leave_threads_of_parent
+from tagkit.models.base.device import leave_threads_of_parent, to_tensors
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
-from tagkit.models.base.member import Member
 from tagkit.models.base.memory import forget, is_out_of_memory
-from tagkit.models.base.model import Model, SentenceBatch
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.inference import CachedWords, CharReader, layer_readers

@@ -14,7 +14,7 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.folder.model_folder import find_bundle
+from tagkit.models.folder.parts import find_bundle
 from tagkit.nn.layers.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Sentence
 

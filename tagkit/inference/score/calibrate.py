@@ -32,8 +32,7 @@ from tagkit.inference.score.score import gold_split
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.answers.kind import CLASSES
 from tagkit.models.base.calibration import ModelCalibration, set_temperatures
-from tagkit.models.folder.model_folder import find_bundle
-from tagkit.models.folder.parts import store_calibration
+from tagkit.models.folder.parts import find_bundle, store_calibration
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.storage import MANIFEST, METADATA
 from tagkit.storage.lock import locked

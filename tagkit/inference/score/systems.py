@@ -126,7 +126,7 @@ def compare_models(
         DataError: as of `compare`.
     """
     from tagkit.inference.predict.predictor import Predictor, load
-    from tagkit.models.folder.model_folder import find_bundle
+    from tagkit.models.folder.parts import find_bundle
     from tagkit.models.folder.seed_folders import seed_models
 
     _refuse_standard_input(gold)

@@ -9,7 +9,7 @@ from tagkit.config import (
     fixed,
 )
 from tagkit.features.vocabulary import RESERVED, Vocabulary
-from tagkit.models.base.member import Member
+from tagkit.models.base.model import Member
 from tagkit.nn.layers.embedding import (
     AffixEmbedding,
     CharEncoder,

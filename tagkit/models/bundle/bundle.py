@@ -38,10 +38,12 @@ from tagkit.models.bundle.weights import (
     require_finite,
     set_weights,
 )
-from tagkit.models.folder.model_folder import CONFIG, VOCABULARY, find_bundle
 from tagkit.models.folder.parts import (
+    CONFIG,
     FORMAT_VERSION,
+    VOCABULARY,
     ModelParts,
+    find_bundle,
     metadata_bytes,
     open_part,
     read_parts,

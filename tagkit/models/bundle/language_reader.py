@@ -34,7 +34,7 @@ from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.language.language_network import Carried, LanguageModel
 from tagkit.models.language.text_scoring import units_of
-from tagkit.nn.recurrence.initial import count_parameters
+from tagkit.nn.recurrence.weights import count_parameters
 from tagkit.text.pairs import within
 from tagkit.text.records import Sentence
 from tagkit.text.units import END, CharacterUnits

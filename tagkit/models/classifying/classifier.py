@@ -38,8 +38,7 @@ from tagkit.models.base.building import (
     build_others,
 )
 from tagkit.models.base.description import Description, class_heads, encoder_name, metric_columns
-from tagkit.models.base.member import Member
-from tagkit.models.base.model import Fitted, Model, SentenceBatch
+from tagkit.models.base.model import Fitted, Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput, require_number
 from tagkit.models.base.readout import ClassReadout, Readout
 from tagkit.models.base.task import Task

@@ -37,8 +37,7 @@ from tagkit.models.base.description import (
     metric_columns,
     tag_heads,
 )
-from tagkit.models.base.member import Member
-from tagkit.models.base.model import Fitted, Model, SentenceBatch
+from tagkit.models.base.model import Fitted, Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import ClassReadout, Readout
 from tagkit.models.base.task_records import (

@@ -12,8 +12,8 @@ from tagkit.features.batching.document_batches import batches_in_order
 from tagkit.features.batching.unit_stream import UnitIds, continuations_of, places_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.task_records import ModelContext
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.language.language_network import FIRST_ROW, LanguageModel
 from tagkit.models.language.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
 from tagkit.nn.softmax.neural_cache import CacheOptions

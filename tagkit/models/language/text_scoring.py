@@ -11,7 +11,7 @@ from tagkit.features.batching.document_batches import batches_in_order
 from tagkit.features.batching.unit_stream import UnitIds, backwards, lines_of, unit_ids
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.language.language_network import FIRST_ROW, Carried, LanguageModel
 from tagkit.nn.softmax.neural_cache import CacheOptions, NeuralCache
 from tagkit.text.pairs import DELIMITER, PairUnits

@@ -21,7 +21,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import TAGS
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task_records import FitCorpus
-from tagkit.models.tagging.tag_sharing import label_sharing
+from tagkit.models.tagging.tag_head import label_sharing
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids
 from tagkit.nn.feature_crf.feature_crf_fit import FeatureExamples, Features, fit

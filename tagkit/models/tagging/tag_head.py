@@ -1,16 +1,31 @@
-"""The head that a configuration names, over the hidden states of any task with tags."""
+"""The head that a configuration names, over the hidden states of any task with tags.
+
+Tags share a part of their scores: those of one label, and those with one prefix. B-PER, I-PER,
+E-PER and S-PER say the same of what a name is, and B-PER and B-LOC the same of where one begins;
+some of them a small corpus has a few times only. So a tag is scored by weights of its own, and by a
+share of those of each of its relatives:
+
+    score(B-PER) = s(B-PER) + 0.5 (s(I-PER) + s(E-PER) + s(S-PER)) + 0.3 (s(B-LOC) + s(B-ORG) + ...)
+
+What a token teaches of one tag is learnt of its relatives too, in part. (Evgeniou and Pontil 2004
+learn several tasks in this way: each has weights of its own, and all of them have some in common.)
+With many labels a prefix has many tags. Were the share of each 0.3, a step would move them all so
+far that nothing told them apart: with more than four labels the shares are 0.9 together.
+"""
+
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
 
 from tagkit.config import Config, EncoderConfig, HeadConfig, training_scheme
-from tagkit.errors import DataError
+from tagkit.errors import ConfigError, DataError
 from tagkit.features.batching.encoding import Encoded
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.base.building import cell_options
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.tagging.constraints import illegal_steps, legal_scheme
-from tagkit.models.tagging.tag_sharing import tag_sharing
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.tag_space import FeedbackOptions, TagSpace
@@ -18,6 +33,75 @@ from tagkit.nn.heads.tagging import ChainHead, Head
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.schemes import OUTSIDE, has_spans, split_tag
 from tagkit.wording import listed, quoted
+
+# Chosen on dev (benchmarks/BENCHMARKS.md, "Shared scores").
+_OF_LABEL, _OF_PREFIX = 0.5, 0.3
+_OF_ALL_OF_PREFIX = 0.9
+
+
+def tag_sharing(config: Config, tags: Sequence[str]) -> Tensor | None:
+    """(tags, tags) the share that the score of each tag, by rows, has in that of each, by columns.
+
+    Args:
+        config: its scheme is that of the tags.
+        tags: in the order of their ids.
+
+    Returns:
+        A symmetric matrix with ones on its diagonal. None where the configuration asks for none, or
+        tags are labels of single words, which have no relatives.
+    """
+    if config.head.tag_sharing is not True or not has_spans(training_scheme(config)):
+        return None
+    if torch.empty(0).is_meta:  # a model to be loaded has shapes alone until its constants are set
+        return None
+    # O is a relative of no other tag.
+    parts = [(None, None) if tag == OUTSIDE else split_tag(tag) for tag in tags]
+    of_prefix, of_label = (_equal(names) for names in zip(*parts, strict=True))
+    # A prefix has as many tags as there are labels: each has a smaller share where these are many.
+    relatives = of_prefix.sum(1, keepdim=True) - 1  # (tags, 1)
+    share = (_OF_ALL_OF_PREFIX / relatives).clamp(max=_OF_PREFIX)
+    # Different tags never have both in common.
+    return (_OF_LABEL * of_label + share * of_prefix).fill_diagonal_(1.0)
+
+
+def label_sharing(tags: Sequence[str]) -> Tensor:
+    """(tags, tags) likewise, of labels alone: for weights that are found with a penalty.
+
+    Each row has length 1, so that the penalty weighs as much as without. To share by prefix would
+    cost a CRF of word features what sharing by label brings it.
+
+    Args:
+        tags: of spans, in the order of their ids.
+    """
+    labels = [None if tag == OUTSIDE else split_tag(tag)[1] for tag in tags]
+    shares = (_OF_LABEL * _equal(labels)).fill_diagonal_(1.0)
+    lengths: Tensor = shares.norm(dim=1, keepdim=True)
+    return shares / lengths
+
+
+def refuse_without_spans(config: Config, columns: Sequence[ColumnLabels]) -> None:
+    """Refuse sharing among labels of single words, none of which has a relative.
+
+    Args:
+        config: resolved, whose tags are to share scores.
+        columns: labels of several tag columns; empty for one.
+
+    Raises:
+        ConfigError: none of the tags is of spans.
+    """
+    schemes = [labels.learnt for labels in columns] or [training_scheme(config)]
+    if not any(map(has_spans, schemes)):
+        raise ConfigError(
+            "head.tag_sharing = true",
+            ["has no effect on labels of single words, only on tags of spans; leave it out"],
+        )
+
+
+def _equal(names: Sequence[Hashable]) -> Tensor:
+    """(names, names) 1 where two of them are equal, else 0."""
+    numbers = {name: number for number, name in enumerate(names)}
+    ids = torch.tensor([numbers[name] for name in names])
+    return (ids.unsqueeze(1) == ids).float()  # (names, 1) == (names,)
 
 
 def build_tag_head(

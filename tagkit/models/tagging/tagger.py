@@ -30,8 +30,7 @@ from tagkit.models.answers.tags import TagAnswers
 from tagkit.models.base.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
 from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
-from tagkit.models.base.member import Member
-from tagkit.models.base.model import Model, SentenceBatch
+from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout, TagReadout
 from tagkit.models.base.task import Task

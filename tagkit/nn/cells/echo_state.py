@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells.leaky import LeakyNetwork
 from tagkit.nn.recurrence.cell import Cell, CellOptions
-from tagkit.nn.recurrence.initial import spectral_radius
+from tagkit.nn.recurrence.weights import spectral_radius
 
 RADIUS = 0.9  # of a reservoir where the options give none: its echoes fade
 

@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.recurrence.fused import (
+from tagkit.nn.recurrence.products import Product
+from tagkit.nn.recurrence.recurrence import Floats, Recurrence, StepInputs
+from tagkit.nn.recurrence.weights import (
     fused_weights,
     projection,
     recurrent_weight,
     with_fresh_weights,
 )
-from tagkit.nn.recurrence.products import Product
-from tagkit.nn.recurrence.recurrence import Floats, Recurrence, StepInputs
 
 
 def read(

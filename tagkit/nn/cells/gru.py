@@ -18,10 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.recurrence.fused import fused_weights, with_fresh_weights
-from tagkit.nn.recurrence.initial import fill_chrono
 from tagkit.nn.recurrence.products import Product
 from tagkit.nn.recurrence.recurrence import HALF, Floats, Recurrence, StepInputs
+from tagkit.nn.recurrence.weights import fill_chrono, fused_weights, with_fresh_weights
 
 
 def biases(network: Network) -> tuple[Tensor, tuple[Tensor, ...]]:

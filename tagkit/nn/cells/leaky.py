@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.recurrence.cell import Cell, CellOptions
-from tagkit.nn.recurrence.initial import fill_chrono
 from tagkit.nn.recurrence.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
+from tagkit.nn.recurrence.weights import fill_chrono
 
 LONGEST = 32  # steps that the slowest unit of the spectrum remembers: more than most sentences have
 

@@ -22,16 +22,16 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.recurrence.fused import (
+from tagkit.nn.recurrence.packing import Packing
+from tagkit.nn.recurrence.products import Product
+from tagkit.nn.recurrence.recurrence import HALF, ONE, QUARTER, Floats, Recurrence, StepInputs
+from tagkit.nn.recurrence.weights import (
+    fill_chrono,
     fused_weights,
     projection,
     recurrent_weight,
     with_fresh_weights,
 )
-from tagkit.nn.recurrence.initial import fill_chrono
-from tagkit.nn.recurrence.packing import Packing
-from tagkit.nn.recurrence.products import Product
-from tagkit.nn.recurrence.recurrence import HALF, ONE, QUARTER, Floats, Recurrence, StepInputs
 
 
 class LSTMNetwork(nn.LSTM, Network):

@@ -36,7 +36,7 @@ from tagkit.nn.heads.tag_space import TagSpace
 from tagkit.nn.heads.tagging import Head
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.padding import weight_of_tokens, zero_padding
-from tagkit.nn.recurrence.initial import fresh_linear
+from tagkit.nn.recurrence.weights import fresh_linear
 from tagkit.nn.search.beam import beam_confidence, beam_search, path_log_probs
 
 # Hypotheses from which probabilities are computed, if decoding keeps fewer: a greedy search has a

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.padding import check_states, weight_of_tokens
-from tagkit.nn.recurrence.initial import fresh_linear
+from tagkit.nn.recurrence.weights import fresh_linear
 
 
 class PartsHead(nn.Module):

@@ -30,7 +30,7 @@ from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.tag_space import StepScores, TagSpace
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.padding import check_states
-from tagkit.nn.recurrence.initial import fresh_linear
+from tagkit.nn.recurrence.weights import fresh_linear
 
 
 class Head(nn.Module, ABC):

@@ -35,7 +35,7 @@ from torch import Tensor, nn
 from tagkit.nn.layers.layer import EncoderLayer, LayerKind, LayerOptions
 from tagkit.nn.padding import zero_padding
 from tagkit.nn.recurrence.cell import State
-from tagkit.nn.recurrence.initial import fresh_linear
+from tagkit.nn.recurrence.weights import fresh_linear
 
 _BASE = 10_000.0  # of the wavelengths, which rise from 2 pi to 2 pi times this
 _LEAST_BLOCK = 64  # tokens that attend at a time

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.recurrence.cell import CellOptions, Network, State, Steps
-from tagkit.nn.recurrence.initial import fill_recurrent
 from tagkit.nn.recurrence.products import Product
 from tagkit.nn.recurrence.recurrence import HALF, Floats, Recurrence, StepInputs, Weights
+from tagkit.nn.recurrence.weights import fill_recurrent
 
 Values: TypeAlias = Any  # a tensor, or an array of NumPy
 

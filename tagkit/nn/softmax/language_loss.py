@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.layers.depth import Highway
 from tagkit.nn.padding import weight_of_tokens
-from tagkit.nn.recurrence.initial import fresh_linear
+from tagkit.nn.recurrence.weights import fresh_linear
 from tagkit.nn.softmax.cross_entropy import cross_entropy
 
 # Both of Rei 2017, section 4.

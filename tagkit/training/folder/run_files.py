@@ -2,7 +2,7 @@
 
 import re
 
-from tagkit.models.folder.model_folder import CONFIG, VOCABULARY
+from tagkit.models.folder.parts import CONFIG, VOCABULARY
 from tagkit.models.folder.seed_folders import SEED_RUN, SUMMARY
 from tagkit.storage import BEST, CURVE, HISTORY, LAST, METADATA, WEIGHTS
 from tagkit.training.events.callbacks import CURVES, LOG

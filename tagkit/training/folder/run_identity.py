@@ -24,7 +24,7 @@ from tagkit.config import (
 from tagkit.corpus.source.source import is_pipe
 from tagkit.errors import BundleError, ConfigError, VectorsError
 from tagkit.models.base.model import LANGUAGE_MODELS
-from tagkit.models.folder.model_folder import find_bundle
+from tagkit.models.folder.parts import find_bundle
 from tagkit.models.folder.seed_folders import SEED_RUN
 from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES

@@ -12,8 +12,8 @@ from tagkit.features import Ids
 from tagkit.features.batching.document_batches import batches_to_predict, count_documents, pieces
 from tagkit.features.batching.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.memory import is_out_of_memory
-from tagkit.models.base.tensors import to_tensors
 from tagkit.text.records import Sentence
 from tagkit.training.setup.language_models import with_states
 from tagkit.training.setup.setup import Prepared

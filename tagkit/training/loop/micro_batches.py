@@ -16,8 +16,8 @@ from tagkit.features import Ids
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.memory import forget, is_out_of_memory
-from tagkit.models.base.tensors import to_tensors
 from tagkit.nn.layers.dropout import replace_at_random
 from tagkit.training.processes.distributed import Processes
 from tagkit.training.setup.setup import Prepared

@@ -46,7 +46,7 @@ from tagkit.models.bundle.transfer import (
 )
 from tagkit.models.bundle.transfer_text import in_units_of
 from tagkit.models.language.language_loss import add_language_loss, language_target, predicted_words
-from tagkit.models.tagging.tag_sharing import refuse_without_spans
+from tagkit.models.tagging.tag_head import refuse_without_spans
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence

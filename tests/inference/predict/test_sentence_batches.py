@@ -16,7 +16,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict import sentence_batches
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.predict.sentence_batches import WordCache, WordReader
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.nn.layers.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.layers.inference import layer_reader
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer

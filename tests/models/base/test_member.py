@@ -17,8 +17,8 @@ from torch import Tensor
 from tagkit.config import Config, load_config, with_options
 from tagkit.errors import ConfigError, Interrupted
 from tagkit.inference.predict.predictor import Predictor, load
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Sentence

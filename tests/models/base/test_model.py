@@ -18,9 +18,9 @@ from tagkit.features.batching.encoding import Encoded, encode
 from tagkit.features.batching.targets import tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.predictor import Predictor, load
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import TrainingData
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams

@@ -10,8 +10,8 @@ import torch
 from tagkit.features import Arrays
 from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.contextual_states import ContextualUnits, UnitRows
-from tagkit.models.base import tensors as module
-from tagkit.models.base.tensors import joined, to_tensors
+from tagkit.models.base import device as module
+from tagkit.models.base.device import joined, to_tensors
 
 META = torch.device("meta")
 

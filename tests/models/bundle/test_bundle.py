@@ -21,7 +21,7 @@ from tagkit.errors import BundleError, DataError
 from tagkit.inference.predict.predictor import load
 from tagkit.models.bundle import bundle as bundles
 from tagkit.models.bundle.bundle import FORMAT_VERSION, load_bundle, save_bundle
-from tagkit.models.folder.model_folder import find_bundle
+from tagkit.models.folder.parts import find_bundle
 from tagkit.training.trainer import train
 
 _TEXT = "Ada Miller visits Cape Town ."

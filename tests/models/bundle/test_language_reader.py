@@ -9,7 +9,7 @@ from language_parts import DIRECTIONS, UNITS, reader_of
 
 from tagkit.features.batching.contextual_states import States, UnitRows, padded_rows
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.bundle import language_reader as contextual
 from tagkit.models.bundle.language_reader import ContextualReader, LanguageReader
 from tagkit.models.language.language_network import Carried, LanguageModel

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from small_runs import of_task
 
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.training.setup.setup import prepare
 
 CPU = torch.device("cpu")

@@ -21,9 +21,9 @@ from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.inference.predict.predictor import Predictor, load
 from tagkit.inference.score.score import score_model
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import ModelContext
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.bundle.transfer import extend_vocabulary
 from tagkit.models.columns.columns import ColumnsTask, ColumnTagger

@@ -15,8 +15,8 @@ from torch import Tensor
 from tagkit.config import load_config
 from tagkit.errors import ConfigError
 from tagkit.inference.predict.predictor import load
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.bundle.bundle import save_bundle
 from tagkit.models.language.language_loss import language_target, predicted_words
 from tagkit.nn.layers.encoder import LAYERS

@@ -12,7 +12,7 @@ from torch import Tensor
 from tagkit.config import load_config
 from tagkit.features.batching.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.text_scoring import unit_nats, unit_nats_by_line

@@ -14,8 +14,8 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.text_lines import TextLines
 from tagkit.errors import ConfigError, DataError
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.task_records import ModelContext
-from tagkit.models.base.tensors import to_tensors
 from tagkit.models.language import text_scoring
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import LanguageModel

@@ -17,7 +17,7 @@ from tagkit.config import load_config
 from tagkit.errors import ConfigError
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.tagging.constraints import illegal_steps
-from tagkit.models.tagging.tag_sharing import tag_sharing
+from tagkit.models.tagging.tag_head import tag_sharing
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.schemes import PLAIN, PREFIXES

@@ -16,7 +16,7 @@ from tagkit.features import Ids
 from tagkit.features.batching.encoding import Encoded, encode
 from tagkit.features.batching.targets import tag_target
 from tagkit.inference.score.score import DevScores
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.tagging.tagger import Tagger
 from tagkit.text.schemes import convert
 from tagkit.training.loop.dev_loss import NO_LOSS, DevLoss

@@ -14,8 +14,8 @@ from tagkit.features import Ids
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import UNKNOWN_ID
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.training.loop.micro_batches import MicroBatches
 from tagkit.training.loop.state import RunState
 from tagkit.training.processes.distributed import processes_of

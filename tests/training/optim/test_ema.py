@@ -9,8 +9,8 @@ import torch
 from marks import mostly_slow
 from steps import take_step
 
+from tagkit.models.base.device import to_tensors
 from tagkit.models.base.model import Model
-from tagkit.models.base.tensors import to_tensors
 from tagkit.training.optim.ema import TriggeredAverage, WeightAverage, decay_at, swapped
 from tagkit.training.optim.optimizer import ModelOptimizer
 from tagkit.training.setup.setup import prepare

@@ -13,7 +13,7 @@ from steps import take_step
 
 from tagkit.config import TrainConfig
 from tagkit.errors import ConfigError, Interrupted
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.training.loop import run as run_module
 from tagkit.training.optim.fine_tuning import FineTuning
 from tagkit.training.optim.optimizer import ModelOptimizer

@@ -13,8 +13,7 @@ from small_runs import QUIET
 from steps import take_step
 
 from tagkit.config import TrainConfig
-from tagkit.models.base.device import choose_device
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import choose_device, to_tensors
 from tagkit.training.optim import optimizer as module
 from tagkit.training.optim.optimizer import ModelOptimizer, make_optimizer
 from tagkit.training.setup.setup import Prepared, prepare

@@ -16,7 +16,7 @@ from tagkit.config import load_config, parse_saved, parse_toml
 from tagkit.errors import DataError
 from tagkit.features.batching.contextual_states import ContextualUnits, States
 from tagkit.features.language_part import LanguagePart
-from tagkit.models.base.tensors import to_tensors
+from tagkit.models.base.device import to_tensors
 from tagkit.models.bundle.bundle import load_bundle, save_bundle
 from tagkit.text.records import Sentence
 from tagkit.training.setup.language_models import (

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tagkit.config import EncoderConfig, options_of
 from tagkit.nn.cells import CELLS
 from tagkit.nn.recurrence.cell import Network
-from tagkit.nn.recurrence.initial import count_parameters, fresh_linear, spectral_radius
+from tagkit.nn.recurrence.weights import count_parameters, fresh_linear, spectral_radius
 
 HIDDEN = 12
 # The recurrent weights of a cell, and the gates of each.
