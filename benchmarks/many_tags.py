@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 import torch
 
-from tagkit.models.tagging.constraints import continuations, illegal_steps
+from tagkit.models.tagging.tag_head import continuations, illegal_steps
 from tagkit.nn.crf import n_best as paths
 from tagkit.nn.crf.chain import Chain, path_score, viterbi
 from tagkit.nn.crf.confidence import span_confidence

@@ -79,7 +79,7 @@ _PUBLIC = {
     "TagSet": "tagkit.text.records",
     "TextSets": "tagkit.text.records",
     "SetReport": "tagkit.evaluation.scores.conformal",
-    "PredictionOptions": "tagkit.models.answers.options",
+    "PredictionOptions": "tagkit.models.answers.kind",
     "GenerationOptions": "tagkit.inference.generate.generation_options",
     "Generated": "tagkit.inference.generate.generation",
     "LineScore": "tagkit.inference.generate.line_scores",
@@ -161,7 +161,7 @@ if TYPE_CHECKING:
         TextGenerator as TextGenerator,
         load_language_model as load_language_model,
     )
-    from tagkit.models.answers.options import PredictionOptions as PredictionOptions
+    from tagkit.models.answers.kind import PredictionOptions as PredictionOptions
     from tagkit.models.base.device import set_threads as set_threads
     from tagkit.text.records import (
         Alternative as Alternative,

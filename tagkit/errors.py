@@ -139,7 +139,7 @@ class TrainingError(TagkitError):
     """A training run that cannot continue."""
 
 
-# Its __cause__ may be the signal that asked for the end: see tagkit.cli.program.signals.
+# Its __cause__ may be the signal that asked for the end: see tagkit.cli.program.process.
 class Interrupted(TagkitError):
     """A training run that was stopped.
 

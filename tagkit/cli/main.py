@@ -35,8 +35,15 @@ from tagkit.cli.commands import (
 )
 from tagkit.cli.program.messages import for_people
 from tagkit.cli.program.parser import Command, Commands
-from tagkit.cli.program.signals import STOPPED_BY_CTRL_C, Ended, clean_up_on_signal, status_of
-from tagkit.cli.program.streams import finish, prepare_streams, say
+from tagkit.cli.program.process import (
+    STOPPED_BY_CTRL_C,
+    Ended,
+    clean_up_on_signal,
+    finish,
+    prepare_streams,
+    say,
+    status_of,
+)
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.models.base.memory import is_out_of_memory
 from tagkit.training.processes.launcher import is_alone, is_first

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any
 
-from tagkit.features.affixes import affixes_of
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.features.language_part import LanguagePart, read_parts
 from tagkit.features.unit_reading import Cutter, UnitReading
+from tagkit.features.word_features import affixes_of
 from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
 from tagkit.wording import quoted

@@ -455,7 +455,7 @@ def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
     from tagkit.inference.stream.annotate import Annotator, AnswerOptions
     from tagkit.inference.stream.stream import SerialWorker, StreamOptions, annotate_file
-    from tagkit.models.answers.options import PredictionOptions
+    from tagkit.models.answers.kind import PredictionOptions
     from tagkit.models.answers.pieces import from_line
 
     options = case.options

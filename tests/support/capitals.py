@@ -20,8 +20,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.classes import ClassAnswers
-from tagkit.models.answers.kind import AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_embedding, build_encoder
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch

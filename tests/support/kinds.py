@@ -8,8 +8,7 @@ from tagkit.corpus.records.dataset import LabelKinds
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.inference.stream.annotate import AnswerOptions
 from tagkit.models.answers.classes import ClassAnswers
-from tagkit.models.answers.kind import AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import JointAnswers, TagAnswers
 
 TAGS = LabelKinds(tags=True, classes=False)

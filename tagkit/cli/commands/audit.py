@@ -21,8 +21,8 @@ from tagkit.cli.program.options import (
     config_option,
     load_settings,
 )
+from tagkit.cli.program.process import status_of, stop_on_signal
 from tagkit.cli.program.refusals import refuse
-from tagkit.cli.program.signals import status_of, stop_on_signal
 from tagkit.errors import Interrupted
 from tagkit.limits import EPSILON
 from tagkit.text.json_text import to_json
@@ -246,7 +246,7 @@ def _audited(options: AuditOptions, settings: "Config", started_s: float) -> "Au
                     folds_by=options.folds_by, listener=listener, stop=stop, started_s=started_s,
                 )  # fmt: skip
     except Interrupted as error:  # there is nothing to resume
-        from tagkit.cli.program.streams import say
+        from tagkit.cli.program.process import say
         from tagkit.wording import message_line
 
         say(message_line(f"{error}, and nothing is written"))

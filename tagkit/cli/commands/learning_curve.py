@@ -22,8 +22,8 @@ from tagkit.cli.program.options import (
     folder_option,
     load_settings,
 )
+from tagkit.cli.program.process import stop_on_signal
 from tagkit.cli.program.refusals import refuse_contradictions
-from tagkit.cli.program.signals import stop_on_signal
 
 FOLDER = "models/learning-curve"  # by default
 EXAMPLES = """\

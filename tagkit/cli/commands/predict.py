@@ -36,8 +36,7 @@ if TYPE_CHECKING:  # their modules import torch, or rich
     from tagkit.inference.stream.annotate import Annotator, AnswerOptions
     from tagkit.inference.stream.chunks import Output
     from tagkit.inference.stream.stream import StreamOptions, Workers
-    from tagkit.models.answers.kind import Style
-    from tagkit.models.answers.options import Removed
+    from tagkit.models.answers.kind import Removed, Style
 
 
 def _known_format(name: str) -> str:
@@ -208,7 +207,7 @@ def predict_command(options: PredictOptions) -> None:
     from tagkit.inference.predict.predictor import load
     from tagkit.inference.stream.annotate import Annotator, AnswerOptions
     from tagkit.inference.stream.stream import annotate_file
-    from tagkit.models.answers.options import PredictionOptions, Removed
+    from tagkit.models.answers.kind import PredictionOptions, Removed
     from tagkit.models.base.device import set_threads
 
     data = load_config(flags=flags_of(options)).data

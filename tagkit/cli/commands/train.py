@@ -20,8 +20,8 @@ from tagkit.cli.program.options import (
     TrainingFiles,
     load_settings,
 )
+from tagkit.cli.program.process import stop_on_signal
 from tagkit.cli.program.refusals import refuse_contradictions
-from tagkit.cli.program.signals import stop_on_signal
 from tagkit.training.processes.launcher import is_first
 
 EXAMPLES = """\

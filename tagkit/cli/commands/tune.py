@@ -20,7 +20,7 @@ from tagkit.cli.program.options import (
     load_settings,
     set_names,
 )
-from tagkit.cli.program.signals import stop_on_signal
+from tagkit.cli.program.process import stop_on_signal
 
 if TYPE_CHECKING:
     from tagkit.config import Config

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import tee
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.formats.columns.prose import looks_like_prose
+from tagkit.corpus.formats.columns.grid import looks_like_prose
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.recognition import Found, find_format

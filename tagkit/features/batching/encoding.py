@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tagkit.features import Arrays, Ids
-from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.contextual_states import ContextualInputs
 from tagkit.features.batching.document_batches import document_numbers, documents_of_rows
 from tagkit.features.batching.targets import Target
 from tagkit.features.unit_reading import Cutter, cut_all
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
+from tagkit.features.word_features import AFFIXES_PER_WORD
 from tagkit.text.records import Sentence
 
 Mask = npt.NDArray[np.bool_]

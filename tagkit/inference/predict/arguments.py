@@ -6,7 +6,7 @@ from typing import Any
 
 from tagkit.corpus.records.record_checks import check_item
 from tagkit.errors import DataError
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import PredictionOptions
 from tagkit.models.answers.texts import words_of
 from tagkit.text.records import Prediction, Sentence
 from tagkit.wording import clipped, plural

@@ -21,7 +21,7 @@ from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets, with_sets
 from tagkit.inference.predict.sentence_predictor import SentencePredictor
 from tagkit.limits import BATCH_SIZE, WINDOW_WORDS
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import PredictionOptions
 from tagkit.models.answers.texts import (
     Input,
     Text,

@@ -27,9 +27,8 @@ from tagkit.inference.predict.arguments import (
 from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.sentence_batches import SentenceBatches
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
-from tagkit.models.answers.kind import TAGS
+from tagkit.models.answers.kind import TAGS, PredictionOptions
 from tagkit.models.answers.min_confidence import without_probabilities
-from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.base.calibration import ModelCalibration
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import ModelContext

@@ -17,12 +17,13 @@ from tagkit.models.answers.kind import (
     AUTO,
     JSONL,
     Origin,
+    PredictionOptions,
+    Removed,
     Style,
     answer_lines,
     origin_of,
     require_written,
 )
-from tagkit.models.answers.options import PredictionOptions, Removed
 from tagkit.text.records import Sentence
 
 if TYPE_CHECKING:  # whose module imports torch

@@ -10,14 +10,13 @@ from tagkit.corpus.source.layout import CONLLU
 from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import DataError
 from tagkit.limits import MAX_LENGTH
-from tagkit.models.answers.kind import CLASSES, RENDERED, Origin, Style
+from tagkit.models.answers.kind import CLASSES, RENDERED, Origin, PredictionOptions, Style
 from tagkit.models.answers.labels import (
     LabelAnswers,
     cannot_hold_cells,
     sentences_of,
     without_none,
 )
-from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.answers.pieces import Highlighted, TextPiece
 from tagkit.text.records import Extra, LabelScore, Sentence, TaggedText
 from tagkit.text.schemes import PLAIN

@@ -11,9 +11,8 @@ from tagkit.corpus.source.options import Item
 from tagkit.corpus.source.pieces import cannot_hold
 from tagkit.errors import FormatError
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.models.answers.kind import RENDERED, AnswerKind, Origin, Style
+from tagkit.models.answers.kind import RENDERED, AnswerKind, Origin, Removed, Style
 from tagkit.models.answers.min_confidence import without_unlikely
-from tagkit.models.answers.options import Removed
 from tagkit.models.answers.texts import Text, as_tagged
 from tagkit.text.records import (
     Alternative,

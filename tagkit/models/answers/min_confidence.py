@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.models.answers.options import CLASSES, LABELS, SPANS, Removed
+from tagkit.models.answers.kind import Removed
 from tagkit.text.records import Prediction, Span, TagColumn
 from tagkit.text.schemes import from_spans, has_spans, to_spans
 
@@ -77,13 +77,13 @@ def without_probabilities(prediction: Prediction) -> Prediction:
 def _likely_classes(prediction: Prediction, minimum: float, removed: Removed) -> Prediction:
     likely = {score.label for score in prediction.scores if score.probability >= minimum}
     labels = tuple(label for label in prediction.labels if label in likely)
-    removed.add(CLASSES, len(prediction.labels) - len(labels), len(prediction.labels))
+    removed.add("class", len(prediction.labels) - len(labels), len(prediction.labels))
     return replace(prediction, labels=labels)
 
 
 def _likely_spans(spans: Sequence[Span], minimum: float, removed: Removed) -> tuple[Span, ...]:
     found = tuple(span for span in spans if (span.probability or 0) >= minimum)
-    removed.add(SPANS, len(spans) - len(found), len(spans))
+    removed.add("span", len(spans) - len(found), len(spans))
     return found
 
 
@@ -95,7 +95,7 @@ def _likely_labels(
         for label, prob in zip(labels, probs or (), strict=True)
     )
     unlikely = sum(prob < minimum for prob in probs or ())
-    removed.add(LABELS, unlikely, len(labels))
+    removed.add("label", unlikely, len(labels))
     return found
 
 

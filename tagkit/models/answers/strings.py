@@ -7,8 +7,7 @@ from typing import Any
 from tagkit.corpus.formats.table import Format, targets
 from tagkit.errors import DataError, FormatError
 from tagkit.limits import MAX_LENGTH
-from tagkit.models.answers.kind import COLUMNS, JSONL, AnswerKind, Origin, Style
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import COLUMNS, JSONL, AnswerKind, Origin, PredictionOptions, Style
 from tagkit.models.answers.pieces import Highlighted, TextPiece
 from tagkit.models.answers.texts import Text
 from tagkit.text.pairs import DELIMITER

@@ -15,14 +15,13 @@ from tagkit.errors import DataError, FormatError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.answers.classes import ClassAnswers
 from tagkit.models.answers.conllu import column_values, conllu_columns, conllu_lines
-from tagkit.models.answers.kind import TAGS, Origin, Style, origin_of
+from tagkit.models.answers.kind import TAGS, Origin, PredictionOptions, Style, origin_of
 from tagkit.models.answers.labels import (
     LabelAnswers,
     cannot_hold_cells,
     sentences_of,
     without_none,
 )
-from tagkit.models.answers.options import PredictionOptions
 from tagkit.models.answers.pieces import Highlighted, span_pieces, token_pieces
 from tagkit.text.records import (
     LabelScore,

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from tagkit.features import Ids
 from tagkit.features.batching.batch import Tokens
-from tagkit.features.batching.crf_features import (
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.features.word_features import (
     AFTER,
     BEFORE,
     BORDERS,
@@ -27,7 +28,6 @@ from tagkit.features.batching.crf_features import (
     word_keys,
     word_parts,
 )
-from tagkit.features.vocabulary import Vocabulary
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.text.records import Sentence
 

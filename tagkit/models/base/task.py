@@ -49,8 +49,7 @@ from tagkit.features.batching.encoding import encode
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.answers.kind import AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.description import Description
 from tagkit.models.base.task_records import (
     FitCorpus,

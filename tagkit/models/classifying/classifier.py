@@ -29,8 +29,7 @@ from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.classes import ClassAnswers
-from tagkit.models.answers.kind import CLASSES, AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
 from tagkit.models.base.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.base.building import (
     build_embedding,

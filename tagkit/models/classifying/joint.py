@@ -25,8 +25,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.answers.kind import CLASSES, AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import JointAnswers
 from tagkit.models.base.agreement import check_classes, check_features, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
@@ -56,10 +55,9 @@ from tagkit.models.classifying.classifier import (
     score_classes,
     with_classes,
 )
-from tagkit.models.tagging.constraints import continuations
 from tagkit.models.tagging.feature_crf import build_feature_crf
 from tagkit.models.tagging.tag_decoding import tag_predictions
-from tagkit.models.tagging.tag_head import build_tag_head
+from tagkit.models.tagging.tag_head import build_tag_head, continuations
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.models.tagging.tag_scoring import score_tags, tag_kind, tags_in
 from tagkit.models.tagging.tagger import (

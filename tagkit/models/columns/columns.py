@@ -29,8 +29,7 @@ from tagkit.features.batching.batch import Batch, Tokens
 from tagkit.features.batching.targets import Target
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.answers.kind import AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.agreement import check_features, check_no_classes
 from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout
 from tagkit.models.base.description import Description, encoder_name

@@ -14,8 +14,7 @@ from torch import Tensor
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import perplexity
 from tagkit.limits import MAX_BEAM, MAX_LENGTH, MAX_UNITS
-from tagkit.models.answers.kind import AUTO, AnswerKind, Origin, Style
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import AUTO, AnswerKind, Origin, PredictionOptions, Style
 from tagkit.models.answers.strings import StringAnswers
 from tagkit.models.answers.texts import Input, Text
 from tagkit.models.base.task_records import ModelContext

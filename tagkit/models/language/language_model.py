@@ -42,8 +42,7 @@ from tagkit.features.batching.unit_stream import (
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.limits import MAX_UNITS
-from tagkit.models.answers.kind import AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_encoder
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch

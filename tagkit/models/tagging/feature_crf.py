@@ -10,14 +10,14 @@ from torch import Tensor
 
 from tagkit.config import Config, fixed
 from tagkit.errors import BundleError
-from tagkit.features.batching.crf_features import (
+from tagkit.features.batching.encoding import Encoded
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.features.word_features import (
     cluster_keys,
     feature_groups,
     feature_keys,
     feature_values,
 )
-from tagkit.features.batching.encoding import Encoded
-from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import TAGS
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task_records import FitCorpus

@@ -24,8 +24,7 @@ from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
-from tagkit.models.answers.kind import TAGS, AnswerKind
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import TAGS, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import TagAnswers
 from tagkit.models.base.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
@@ -40,7 +39,6 @@ from tagkit.models.base.task_records import (
     ModelContext,
     TrainingData,
 )
-from tagkit.models.tagging.constraints import continuations
 from tagkit.models.tagging.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
 from tagkit.models.tagging.tag_decoding import (
     gold_paths,
@@ -48,7 +46,7 @@ from tagkit.models.tagging.tag_decoding import (
     tag_alternatives,
     tag_predictions,
 )
-from tagkit.models.tagging.tag_head import build_tag_head, set_head_constants
+from tagkit.models.tagging.tag_head import build_tag_head, continuations, set_head_constants
 from tagkit.models.tagging.tag_outcomes import judged_tags
 from tagkit.models.tagging.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.nn.crf.chain import Chain

@@ -19,7 +19,7 @@ class CellOptions:
 
     Attributes:
         init: how recurrent weights begin: "orthogonal", "identity", "normal" or "xavier"
-            (`initial.py`).
+            (`weights.py`).
         spectral_radius: that recurrent weights are scaled to, above 0; None for that of `init`.
         chrono: steps for which gates can keep the past at the beginning; 0 for biases of 0, and
             forget gates of 1.

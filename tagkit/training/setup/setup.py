@@ -17,7 +17,6 @@ from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.criterion import Criterion, check_label
 from tagkit.evaluation.scores.metrics import Kind
-from tagkit.features.affixes import frequent_affixes
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.repeated_words import name_of
@@ -33,6 +32,7 @@ from tagkit.features.vocabulary import (
     most_frequent,
     word_key,
 )
+from tagkit.features.word_features import frequent_affixes
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.base.model import LANGUAGE, Model
 from tagkit.models.base.task import Task

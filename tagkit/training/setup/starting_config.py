@@ -17,7 +17,7 @@ from tagkit.corpus.source.pipes import require_files
 from tagkit.corpus.splits.counts import column_counts
 from tagkit.evaluation.scores.metrics import headline_metric
 from tagkit.models.base.device import choose_device
-from tagkit.models.tagging.constraints import legal_scheme
+from tagkit.models.tagging.tag_head import legal_scheme
 from tagkit.text.schemes import has_spans
 from tagkit.training.setup.setup import Resolved, resolve
 from tagkit.wording import plural

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from says import refuses
 from vocabularies import CHARS, NO_FEATURES, VOCABULARY
 
-from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batching.encoding import encode, encode_words
 from tagkit.features.batching.targets import tag_target
 from tagkit.features.vocabulary import RESERVED
+from tagkit.features.word_features import AFFIXES_PER_WORD
 from tagkit.text.records import Sentence
 
 words = st.text(CHARS, min_size=1, max_size=12)

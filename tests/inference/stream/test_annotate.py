@@ -16,7 +16,7 @@ from tagkit.errors import DataError
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.stream.annotate import Annotator
 from tagkit.inference.stream.chunks import Blocks, Line, Lines, Records
-from tagkit.models.answers.options import PredictionOptions
+from tagkit.models.answers.kind import PredictionOptions
 from tagkit.models.answers.texts import Input, as_tagged, as_text
 from tagkit.text.records import Document, LabelScore, Prediction, Sentence, TaggedText
 

@@ -319,7 +319,7 @@ import os, signal, sys, threading, time
 from multiprocessing import resource_tracker, spawn, util
 from multiprocessing.connection import Connection
 from pydoc import locate
-from tagkit.cli.program.signals import Ended, clean_up_on_signal
+from tagkit.cli.program.process import Ended, clean_up_on_signal
 from tagkit.inference.stream.workers import Worker
 
 def end():

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from tagkit.features.column_labels import ColumnLabels
+from tagkit.models.answers.kind import Removed
 from tagkit.models.answers.min_confidence import without_probabilities, without_unlikely
-from tagkit.models.answers.options import Removed
 from tagkit.text.records import LabelScore, Prediction, Span, TagColumn
 
 WORDS = ("Ada", "saw", "New", "York")

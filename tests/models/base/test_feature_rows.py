@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tagkit.features.batching.batch import Tokens
-from tagkit.features.batching.crf_features import cluster_keys, feature_keys
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.features.word_features import cluster_keys, feature_keys
 from tagkit.models.base.feature_rows import FeatureRows, RowMaker
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.feature_crf.feature_crf_fit import FeatureExamples, Features, fit

@@ -12,7 +12,6 @@ from vocabularies import NO_FEATURES
 from tagkit.config import load_config
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.task_records import ModelContext
-from tagkit.models.tagging.constraints import continuations
 from tagkit.models.tagging.tag_decoding import (
     gold_paths,
     stretch_probabilities,
@@ -20,6 +19,7 @@ from tagkit.models.tagging.tag_decoding import (
     tag_predictions,
     tags_and_spans,
 )
+from tagkit.models.tagging.tag_head import continuations
 from tagkit.models.task_table import task_of
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.crf.confidence import span_confidence

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tagkit.models.tagging.constraints import illegal_steps
+from tagkit.models.tagging.tag_head import illegal_steps
 from tagkit.nn.crf import partition
 from tagkit.nn.crf.chain import Chain, in_double
 from tagkit.nn.crf.log_space import log_counts, log_messages

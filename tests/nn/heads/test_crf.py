@@ -7,7 +7,7 @@ import torch
 from tag_heads import GOLD, MASK, TAGS, free, hidden_states, make_head, path_scores
 from torch import Tensor
 
-from tagkit.models.tagging.constraints import illegal_steps
+from tagkit.models.tagging.tag_head import illegal_steps
 from tagkit.nn.heads.crf import CrfHead
 from tagkit.text.scheme_detection import illegal_count
 

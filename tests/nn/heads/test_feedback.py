@@ -10,7 +10,7 @@ from tag_heads import GOLD, MASK, TAGS, free, hidden_states, is_legal, make_head
 from torch import Tensor, nn
 
 from tagkit.config import HeadConfig, allowed
-from tagkit.models.tagging.constraints import illegal_steps
+from tagkit.models.tagging.tag_head import illegal_steps
 from tagkit.nn.cells import CELLS
 from tagkit.nn.heads import feedback
 from tagkit.nn.heads.feedback import STEPS, FeedbackHead, _Decoding, decoder_steps, greedy

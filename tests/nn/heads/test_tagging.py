@@ -9,7 +9,7 @@ from tag_heads import GOLD, MASK, TAGS, free, hidden_states, make_head, score, s
 from torch import Tensor
 
 from tagkit.config import HeadConfig, allowed
-from tagkit.models.tagging.constraints import illegal_steps
+from tagkit.models.tagging.tag_head import illegal_steps
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.scheme_detection import illegal_count

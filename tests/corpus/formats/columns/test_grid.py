@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagkit.corpus.formats.columns.prose import are_words, looks_like_prose
+from tagkit.corpus.formats.columns.grid import are_words, looks_like_prose
 
 PROSE = {
     "sentences": ["the cat sat .", "", "is it here ?"],
