@@ -250,7 +250,7 @@ def test_paths_may_be_those_of_pathlib() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("nothing.toml", ["nothing.toml: no such file. Name another with path"]),
+        ("nothing.toml", ["nothing.toml: no such file. Name another"]),
         (
             {"train.sed": 1, "train": {"lr": "fast"}, "tran": {}},
             [

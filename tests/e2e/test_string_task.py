@@ -80,7 +80,7 @@ def test_programs_get_strings_alone_in_batches_and_in_a_stream(whole: Trained) -
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [(Says("threshold"), 0.5), (Says("min_confidence"), 0.5), (Says("max_length"), 7)],
+    [("threshold", 0.5), ("min_confidence", 0.5), ("max_length", 7)],
 )
 def test_options_of_labels_are_refused(whole: Trained, option: str, value: float) -> None:
     with refuses(DataError, option):

@@ -9,7 +9,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.inference.predict.predictor import Predictor
+from tagkit.models.tagging.tagger import TagTask
 from tagkit.text.records import Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.windows import cut, join, windows, windows_between_spans
@@ -197,14 +197,13 @@ def test_words_tags_and_probabilities_agree_whatever_the_windows_say(
     check_joined(length, by_windows(length, size, spans, scheme), scheme)
 
 
-class Windows(Predictor):
-    """A model whose predictions for windows are given."""
+class Windows(TagTask):
+    """A task whose predictions for windows are given."""
 
-    def __init__(self, predictor: Predictor, parts: list[tuple[int, Prediction]]) -> None:
-        self.__dict__.update(predictor.__dict__)
+    def __init__(self, parts: list[tuple[int, Prediction]]) -> None:
         self.parts = [part for _, part in parts]
 
-    def _decode(self, sentences: Sequence[Sentence], *_: object) -> list[Prediction]:
+    def predict(self, _: object, sentences: Sequence[Sentence], *__: object) -> list[Prediction]:
         assert [s.words for s in sentences] == [part.words for part in self.parts]
         return self.parts
 
@@ -213,7 +212,8 @@ def test_a_long_sentence_is_predicted_with_probabilities_where_seams_would_cross
     tmp_path: Path,
 ) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=1")
-    predictor = Windows(train(config).predictor, by_windows(21, 11, CROSSING, "iob2"))
+    predictor = train(config).predictor
+    predictor.task = Windows(by_windows(21, 11, CROSSING, "iob2"))
     (found,) = predictor.predict([[f"w{at}" for at in range(21)]], confidence=True, max_length=11)
     assert [token.text for token in found.tokens] == [f"w{at}" for at in range(21)]
     probabilities = [token.probability for token in found.tokens]

@@ -111,7 +111,8 @@ def _list_options(part: str | None, program: Any) -> None:
     if part != options[0].name:
         show_lines(option_lines(options, width))
         return
-    commands = (flags_by_name(each.callback) for each in program.commands.values())
+    built = (program.get_command(None, name) for name in program.commands)
+    commands = (flags_by_name(each.callback) for each in built)
     flag = next((flags[part] for flags in commands if part in flags), None)
     show_lines(one_option_lines(options[0], flag, width))
 

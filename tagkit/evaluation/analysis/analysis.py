@@ -364,20 +364,21 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
             ""
             if _judged(report)
             else (
-                f"there are no probabilities to look at: {name} needs a model, or a file of "
-                "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
+                f"there are no probabilities to look at: {name}=... needs a model, or a file of "
+                "predictions in JSON Lines (jsonl) with their probabilities (confidence=True)"
             )
         )
     if name == "interval":
         return ""
     needed = "tags" if name == "slices" else "spans"
     if tags is None:
-        return f"the corpus holds classes of texts: {name} is for {needed}"
+        return f"the corpus holds classes of texts: {name}=... is for {needed}"
     corpus, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
     if is_plain and needed == "spans":
-        return f"{corpus}: holds plain labels: {name} is for spans"
+        return f"{corpus}: holds plain labels: {name}=... is for spans"
     if is_plain and train is None:
-        return f"{corpus}: holds plain labels: {name} of these needs train=..., the training corpus"
+        needs = f"{name}=... of these needs train=..., the training corpus"
+        return f"{corpus}: holds plain labels: {needs}"
     return ""
 
 

@@ -48,7 +48,7 @@ Setup = TypeVar("Setup")
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
-_WORKERS = "workers"
+_WORKERS = "workers=..."
 _REMEDY = f"; if memory is short, try fewer {_WORKERS}"
 _SAFE_PATH = "PYTHONSAFEPATH"
 _STARTING = threading.Lock()  # the environment is that of the whole program

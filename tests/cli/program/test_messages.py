@@ -181,7 +181,7 @@ def test_the_library_names_no_flags_of_the_command_line() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_flags_of_a_command_are_those_that_it_takes_and_their_options_exist(name: str) -> None:
-    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    command = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
     found = flags_by_name(command.callback)
     assert {*found.values()} == {
         param.opts[-1] for param in command.params if param.opts[0].startswith("-")

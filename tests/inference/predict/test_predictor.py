@@ -6,7 +6,6 @@ import math
 import multiprocessing
 import pickle
 import random
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -429,7 +428,7 @@ def test_keys_of_a_dictionary_and_a_set_are_not_read_as_texts_or_words(
 ) -> None:
     for method in (plain.predict, plain.n_best, plain.stream):
         for several in (inputs, [inputs]):
-            with refuses(DataError, re.escape(repr(inputs))):
+            with refuses(DataError, repr(inputs)):
                 list(method(several))
 
 
@@ -492,7 +491,7 @@ def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> Non
     [
         (
             [Sentence(("To", ""))],
-            r"expected at least one word and none that is empty, found Sentence\(.*",
+            "expected at least one word and none that is empty, found Sentence(",
         ),
         ([Sentence("abc")], "input: expected words, found 'abc'"),
     ],

@@ -159,8 +159,8 @@ def test_the_options_reach_the_model() -> None:
         (
             CLASSES,
             {"output_format": "fasttext", "top": 2},
-            "fasttext has no place for the probabilities of top: expected output_format=columns, "
-            "jsonl, csv, tsv, html or show, found fasttext$",
+            "fasttext has no place for the probabilities of top=...: expected "
+            "output_format=columns, jsonl, csv, tsv, html or show, found fasttext$",
         ),
         (
             CLASSES,

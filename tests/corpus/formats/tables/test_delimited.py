@@ -189,20 +189,20 @@ UNKNOWN = " and nothing that tells which is which"
         ("title\tbody\tlabel\na\tb c\tx\n", {}, NEITHER.format("3 columns" + UNKNOWN)),
         ("x y\n", {}, NEITHER.format("1 column" + UNKNOWN)),
         ("x\ty z\n", {"label_column": 2},
-         "data.label_column = 2: expected -2 to 1, as the file has 2 columns"),
+         "data.label_column=2: expected -2 to 1, as the file has 2 columns"),
         ("x\ty z\n", {"text_column": -3},
-         "data.text_column = -3: expected -2 to 1, as the file has 2 columns"),
+         "data.text_column=-3: expected -2 to 1, as the file has 2 columns"),
         ("x\ty z\n", {"label_column": "stars"},
-         "data.label_column = 'stars': expected one of the header's columns, found none of this "
+         "data.label_column='stars': expected one of the header's columns, found none of this "
          "name in 'x, y z'"),
         ("a\tA\tb\nx\ty\tz\n", {"label_column": "b", "text_column": "c"},
-         "data.text_column = 'c': expected one of the header's columns, found none of this name "
+         "data.text_column='c': expected one of the header's columns, found none of this name "
          "in 'a, A, b'"),
         ("a\ta\tb\nx\ty\tz\n", {"label_column": "a", "text_column": "b"},
-         "data.label_column = 'a': expected one of the header's columns, found several of this "
+         "data.label_column='a': expected one of the header's columns, found several of this "
          "name in 'a, a, b'"),
         ("x\ty z\n", {"label_column": "x", "header": "no"},
-         "data.label_column = 'x': expected a number, as data.header is 'no'"),
+         "data.label_column='x': expected a number, as data.header is 'no'"),
         ("x\ty z\n", {"label_column": 1, "text_column": -1},
          NEITHER.format("both in column 1")),
     ],
