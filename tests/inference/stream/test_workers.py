@@ -173,7 +173,7 @@ def test_one_worker_is_this_process() -> None:
     assert not multiprocessing.active_children()
 
 
-REMEDY = "if memory is short, try fewer workers"
+REMEDY = "if memory is short, try fewer workers=..."
 
 
 def test_a_worker_answers_in_a_process_of_its_own() -> None:
