@@ -365,7 +365,7 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
             if _judged(report)
             else (
                 f"there are no probabilities to look at: {name}=... needs a model, or a file of "
-                "predictions in JSON Lines (jsonl) with their probabilities (confidence=True)"
+                "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
             )
         )
     if name == "interval":
