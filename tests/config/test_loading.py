@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Files, overrides and flags -> one configuration, and back to TOML."""
 
 import subprocess
@@ -84,12 +83,12 @@ def test_what_is_given_beside_a_file_is_not_said_to_stand_in_it(tmp_path: Path) 
     path.write_text("[encoder]\nhidden = 0\n[train]\nseed = -1\n", encoding="utf-8")
     with pytest.raises(ConfigError) as refused:
         load_config(path, ["train.sed=3", "train.lr=fast"], {"train.seed": -2})
-    assert [*map(str, refused.value.lines)] == [
-        f"{path}: encoder.hidden = 0: expected a number greater than or equal to 1",
-        "unknown option train.sed; did you mean train.seed?",
-        "train.lr = \"fast\": expected 'auto' or a number",
-        "train.seed = -2: expected a number greater than or equal to 0",
-    ]
+    lines = [*map(str, refused.value.lines)]
+    assert lines == [
+        Says(f"{path}: encoder.hidden = 0"), Says("train.sed; ", "train.seed"),
+        Says('train.lr = "fast"'), Says("train.seed = -2"),
+    ]  # fmt: skip
+    assert not Says(path).within(lines[1:])
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -130,23 +129,24 @@ def test_a_value_behind_set_is_one_value() -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"a = " + LARGE.encode(), "is not TOML: a number has over 4,300 digits"),
-        (b"a = " + b"[" * 100_000, "is not a configuration: nested too deeply"),
-        (b".".join([b"a"] * 100_000) + b" = 1", "is not a configuration: a dotted key has over 16 parts"),
-        (b"#" * 5_000_000, "expected at most 4,194,304 bytes, found more"),
-        (b"\xff", "is not TOML: not UTF-8 at byte 1"),
-        (b"\ntask = tag", "is not TOML: Invalid value (at line 2, column 8); a text needs quotes: "
-         'task = "tag"'),
-        (b'a = "\0"', "is not TOML: Illegal character '\\x00' (at line 1, column 6)"),
+        (b"a = " + LARGE.encode(), Says("4,300 digits")),
+        (b"a = " + b"[" * 100_000, Says("nested")),
+        (b".".join([b"a"] * 100_000) + b" = 1", Says("16 parts")),
+        (b"#" * 5_000_000, Says("4,194,304 bytes")),
+        (b"\xff", Says("UTF-8", "byte 1")),
+        (b"\ntask = tag", Says("line 2, column 8", 'task = "tag"')),
+        (b'a = "\0"', Says("'\\x00'", "line 1, column 6")),
     ],
     ids=range(7),
 )  # fmt: skip
 def test_a_file_beyond_all_bounds_is_refused_in_a_short_sentence(
-    tmp_path: Path, content: bytes, problem: str
+    tmp_path: Path, content: bytes, problem: Says
 ) -> None:
     path = tmp_path / "tagkit.toml"
     path.write_bytes(content)
-    assert problems(path=path) == (problem,)
+    (told,) = problems(path=path)
+    assert told == problem
+    assert len(told) < 120
 
 
 def test_names_that_no_system_takes_are_refused(tmp_path: Path) -> None:
@@ -168,10 +168,10 @@ def test_dots_in_quoted_names_and_values_are_not_counted(tmp_path: Path) -> None
 def test_the_source_is_named_before_each_problem() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_config({"train": {"seed": -1, "lr": 0}}, "models/ner/config.toml")
-    assert str(caught.value) == (
-        "models/ner/config.toml: train.lr = 0: expected 'auto' or a number greater than 0\n"
-        "models/ner/config.toml: train.seed = -1: expected a number greater than or equal to 0"
-    )
+    assert str(caught.value).splitlines() == [
+        Says("models/ner/config.toml: train.lr = 0: "),
+        Says("models/ner/config.toml: train.seed = -1: "),
+    ]
     assert caught.value.source == "models/ner/config.toml"
 
 
@@ -247,21 +247,17 @@ def test_paths_may_be_those_of_pathlib() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("nothing.toml", ["nothing.toml: no such file. Name another with path"]),
+        ("nothing.toml", ["nothing.toml: "]),
         (
             {"train.sed": 1, "train": {"lr": "fast"}, "tran": {}},
-            [
-                "configuration: unknown option train.sed; did you mean train.seed?",
-                "configuration: train.lr = \"fast\": expected 'auto' or a number",
-                "configuration: unknown option tran; did you mean train?",
-            ],
+            ["train.sed; did", 'train.lr = "fast"', "tran; did"],
         ),
     ],
 )
 def test_what_is_no_configuration_is_refused(value: Any, said: list[str]) -> None:
-    with pytest.raises(ConfigError) as refused:
+    with refuses(ConfigError, *said) as refused:
         as_config(value)
-    assert sorted(map(str, refused.value.lines)) == sorted(said)
+    assert len(refused.value.lines) == len(said)
     with refuses(ConfigError, "'t'", "section.key=va"):
         load_config(None, "train.lr=1")  # each letter is one of them
 

@@ -61,7 +61,7 @@ def test_an_unknown_option_that_is_near_nothing_is_answered_with_those_of_its_se
         assert problem == Says(name, sections)
     [problem] = problems("data.zzzzqq=3")
     # Not the section itself, however near it is.
-    assert problems("train.ü=3") != ["unknown option train.ü; did you mean train?"]
+    assert not Says("train?").within(problems("train.ü=3"))
     inside = sorted(name for name in option_names() if name.startswith("data."))
     assert problem == Says("data.zzzzqq", ", ".join(inside))
 
@@ -88,17 +88,13 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
         encoding="utf-8",
     )
     found = problems("train.sede=1", "train.seed=-1", path=path, **{"data.nope": 1})
-    assert sorted(found) == sorted(
-        [
-            "unknown option train.sede; did you mean train.seed?",
-            "unknown option data.nope; did you mean data.unit?",
-            "train.seed = -1: expected a number greater than or equal to 0",
-            "unknown option encoder.hiden; did you mean encoder.hidden?",
-            "encoder.dropout = 1.5: expected a number less than 1",
-            "train.lr = \"x\": expected 'auto' or a number",
-            "head.constrain = \"hmm\": expected 'auto', 'none', 'decode' or 'train'",
-        ]
-    )
+    for named in (
+        Says("train.sede", "train.seed?"), Says("data.nope"), Says("train.seed = -1"),
+        Says("encoder.hiden", "encoder.hidden?"), Says("encoder.dropout = 1.5", "1"),
+        Says('train.lr = "x"', "'auto'"), Says('head.constrain = "hmm"', "'decode'"),
+    ):  # fmt: skip
+        assert named.within(found)
+    assert len(found) == 7
 
 
 LARGE = "9" * 5000

@@ -109,10 +109,12 @@ def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
     path.write_text(f'{{"text": "Oslo is far", "spans": {spans}}}\n' * 2, encoding="utf-8")
     refused = tagkit("convert", path, tmp_path / "a.conll")
     assert refused.code == 1
-    told = "'slo' (LOC 1 4) does not fall on token edges: the tokens there are 'Oslo' (0 4)"
-    assert refused.err.splitlines()[1:3] == [f"error: {path}:{n}: {told}" for n in (1, 2)]
+    told = "'slo' (LOC 1 4)"
+    assert refused.err.splitlines()[1:3] == [
+        Says(f"error: {path}:{n}: {told}", "'Oslo' (0 4)") for n in (1, 2)
+    ]
     settled = tagkit("convert", path, tmp_path / "a.conll", "--on-misaligned", "expand")
-    assert settled.err.splitlines()[1] == f"{path}:1: {told}; it becomes 'Oslo' (expand)"
+    assert settled.err.splitlines()[1] == Says(f"{path}:1: {told}", "'Oslo' (expand)")
     assert (tmp_path / "a.conll").read_text("utf-8") == "Oslo\tB-LOC\nis\tO\nfar\tO\n\n" * 2
 
 

@@ -231,7 +231,7 @@ def test_output_begins_before_the_input_ends(model: Path) -> None:
 
 
 def test_no_model_is_refused_in_one_line(tagkit: Program, model: Path) -> None:
-    expected = "error: nowhere: no such folder; `tagkit train` makes one\n"
+    expected = Says("error: nowhere: ", "tagkit train")
     for arguments in (["predict", "nowhere"], ["info", "nowhere"], ["eval", "nowhere", "x"]):
         assert tagkit(*arguments) == Ended(1, "", expected)
 
@@ -473,17 +473,12 @@ def test_a_text_beside_the_annotation_that_is_named_is_not_lost(
     notes.write_text("My own notes", encoding="utf-8")
     record.write_text('{"text": "Ada left", "spans": []}\n', encoding="utf-8")
     options = ["--format", "brat", "-o", ann, "--quiet"]
-    for file, problem in (
-        (record, "is there without notes.ann, and would be lost; name another file"),
-        (notes, "is an input, and would be lost; name another file"),
-    ):
-        # Before the model is loaded.
+    for file in (record, notes):  # before the model is loaded
         ended = tagkit("predict", tmp_path / "no-model", file, *options)
-        assert (ended.code, ended.err) == (1, f"error: {notes}: {problem}\n")
+        assert (ended.code, ended.err) == (1, Says(f"error: {notes}: "))
     ann.write_text("T1\tX 0 2\tMy\n", encoding="utf-8")
     ended = tagkit("predict", model, record, *options)
-    told = "holds another text than the predictions, and would be lost; name another file"
-    assert (ended.code, ended.err) == (1, f"error: {notes}: {told}\n")
+    assert (ended.code, ended.err) == (1, Says(f"error: {notes}: "))
     assert (notes.read_text("utf-8"), ann.read_text("utf-8")) == ("My own notes", "T1\tX 0 2\tMy\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["j.jsonl", "notes.ann", "notes.txt"]
     notes.write_text("Ada left", encoding="utf-8")
@@ -590,10 +585,7 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
         assert (ended.code, ended.out) == (0, expected)
     ended = tagkit("predict", intents / "model", "--format", "trec", stdin=b"hello there\n")
     assert ended.code == 1
-    said = (
-        "error: trec cannot hold the class 'greet' of this model: expected --format columns, jsonl"
-    )
-    assert ended.err.startswith(said)
+    assert ended.err == Says("trec", "'greet'", "--format columns, jsonl")
 
 
 @pytest.mark.parametrize(
@@ -944,15 +936,15 @@ def test_what_a_writer_had_before_the_record_that_it_refuses_is_kept(
     path.write_text('text,label\nhi you,greet\n"a\nb",greet\nso long,leave\n', "utf-8")
     options = ["--format", "tsv", "--quiet", "-o", out]
     ended = tagkit("predict", intents / "model", path, *options)
-    reason = f"{path}:3: tsv cannot hold a line end in the text: 'a\\nb'. Try another format"
+    reason = Says(f"{path}:3: ", "tsv", "'a\\nb'")
     assert ended.err.splitlines() == [
-        f"error: {reason}",
+        reason,
         Says(out, "2", "--on-bad-record"),
     ]
     partial = (tmp_path / "out.tsv.partial").read_text("utf-8").splitlines()
     assert [line.split("\t")[1] for line in partial] == ["text", "hi you"]
     skipped = tagkit("predict", intents / "model", path, *options, "--on-bad-record", "skip")
-    assert skipped.err == f"warning: {reason}; skipped\nwarning: 1 record was skipped\n"
+    assert skipped.err.splitlines() == [reason, Says("warning: 1 record")]
     assert [line.split("\t")[1] for line in out.read_text("utf-8").splitlines()] == [
         "text", "hi you", "so long",
     ]  # fmt: skip
@@ -982,13 +974,10 @@ def test_an_error_of_the_whole_file_has_no_advice_to_skip_records(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.json", '[{"text": "hi"}, {"text": ', "1: expected the next record of a JSON list, "
-         "found '{\"text\":': Expecting value"),
-        ("a.csv", "one,two,three\nhi you,4,5\n", "1: expected a label and a text, found 3 columns "
-         "and nothing that tells which is which. Name the column of "
-         "the texts \"text\" in the first row"),
+        ("a.json", '[{"text": "hi"}, {"text": ', "'{\"text\":'"),
+        ("a.csv", "one,two,three\nhi you,4,5\n", "3 columns"),
     ],
-)  # fmt: skip
+)
 def test_a_list_that_breaks_off_and_unknown_columns_are_errors_of_the_whole_file(
     tagkit: Program, intents: Path, tmp_path: Path, name: str, content: str, said: str
 ) -> None:
@@ -996,4 +985,4 @@ def test_a_list_that_breaks_off_and_unknown_columns_are_errors_of_the_whole_file
     path.write_text(content, encoding="utf-8")
     for options in ([], ["--on-bad-record", "skip"]):
         ended = tagkit("predict", intents / "model", path, "--quiet", *options)
-        assert (ended.code, ended.err) == (1, f"error: {path}:{said}\n")
+        assert (ended.code, ended.err) == (1, Says(f"error: {path}:1: ", said))
