@@ -6,7 +6,6 @@ import math
 import multiprocessing
 import pickle
 import random
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -315,11 +314,9 @@ def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
 
 def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: Predictor) -> None:
     sentences = [sentence("Ada", "visits", "Rome", "."), Sentence(())]
-    expected = r"^expected at least one word in each sentence, found a sentence of none$"
-    with pytest.raises(DataError, match=expected):
+    with refuses(DataError, "one word", "none"):
         predictor.annotate(sentences, batch_size=2, confidence=False)
-    expected = r"^expected at least one word and none that is empty, found Sentence\(words=\(\)"
-    with pytest.raises(DataError, match=expected):
+    with refuses(DataError, "one word", "Sentence(words=()"):
         predictor.n_best(sentences, 2)
     with refuses(DataError, "count", "1", "0", "number"):
         predictor.n_best(sentences[:1], 0)
@@ -429,7 +426,7 @@ def test_keys_of_a_dictionary_and_a_set_are_not_read_as_texts_or_words(
 ) -> None:
     for method in (plain.predict, plain.n_best, plain.stream):
         for several in (inputs, [inputs]):
-            with refuses(DataError, re.escape(repr(inputs))):
+            with refuses(DataError, repr(inputs)):
                 list(method(several))
 
 
@@ -490,11 +487,8 @@ def test_sentences_may_come_from_an_iterator(plain: Predictor, kind: Any) -> Non
 @pytest.mark.parametrize(
     ("sentences", "problem"),
     [
-        (
-            [Sentence(("To", ""))],
-            r"expected at least one word and none that is empty, found Sentence\(.*",
-        ),
-        ([Sentence("abc")], "input: expected words, found 'abc'"),
+        ([Sentence(("To", ""))], "Sentence("),
+        ([Sentence("abc")], "'abc'"),
     ],
 )
 def test_a_sentence_with_an_empty_word_or_a_text_for_words_is_not_annotated(
@@ -523,12 +517,12 @@ def test_predictions_of_other_sentences_are_neither_reported_nor_judged(plain: P
     found = plain.annotate(sentences, batch_size=8, confidence=False)
     for use in (plain.report, plain.judged):
         for wrong, problem in [
-            (found[:1], "one for each of 2 sentences, found 1"),
-            (found[::-1], r"one of 2 words for sentence 1, found Prediction\(.*"),
+            (found[:1], Says("2 sentences", "found 1")),
+            (found[::-1], Says("2 words", "sentence 1", "Prediction(")),
         ]:
-            with pytest.raises(DataError, match=f"^predictions: expected {problem}$"):
+            with refuses(DataError, "predictions: ", problem):
                 use(split, wrong)  # type: ignore[operator]
-    with pytest.raises(DataError, match=r"^predictions: expected probabilities, found none"):
+    with refuses(DataError, "predictions: ", "probabilities"):
         plain.judged(split, found)
 
 
@@ -554,12 +548,12 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
         (broken(), OSError, "the disk is gone"),
         (["Ada visits Rome .", ("Ben",), {}], DataError, "found {}"),
         (["Ada .", ("Ben",), Sentence(("Ada",), features=(("UP",),))], DataError,
-         "this model reads no feature columns, found 1 beside a sentence"),
+         "no feature columns"),
     ):  # fmt: skip
         answers = plain.stream(inputs)  # type: ignore[arg-type]
         assert next(answers).tokens[0].text == "Ada"
         assert next(answers).tokens[0].text == "Ben"
-        with pytest.raises(error, match=said):
+        with refuses(error, said):
             next(answers)
 
 
@@ -642,10 +636,8 @@ def test_an_option_that_has_no_effect_on_the_model_is_refused(
         with pytest.raises(DataError) as caught:
             predictor.predict(inputs, threshold=0.5)
         assert str(caught.value) == Says("threshold")
-    with pytest.raises(DataError) as caught:
+    with refuses(DataError, "max_length"):
         next(classifier.stream(["so long"], max_length=2))
-    expected = "this model classifies: max_length is for tags, a text is read whole"
-    assert str(caught.value) == expected
     answer = classifier.predict("so long", threshold=1.0)
     assert answer.labels == ()
     assert [score.label for score in answer.scores] != []
@@ -666,19 +658,19 @@ def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> N
     ("given", "stretches", "problem"),
     [
         (Sentence(("a", "b"), ("O", "O")), [[(1, 5)]],
-         "sentence 1: expected stretches of 2 words, found one from 1 to 5"),
+         Says("sentence 1: ", "2 words", "1 to 5")),
         (Sentence(("a", "b"), ("O", "O")), [[(1, 1)]],
-         "sentence 1: expected stretches of 2 words, found one from 1 to 1"),
-        (Sentence(("a", "b")), [[(0, 1)]], "sentence 1: expected tags, found none"),
+         Says("sentence 1: ", "2 words", "1 to 1")),
+        (Sentence(("a", "b")), [[(0, 1)]], Says("sentence 1: ", "tags")),
         (Sentence(("a", "b"), ("O",)), [[(0, 1)]],
-         "sentence 1: expected a tag for each of 2 words, found 1"),
-        (Sentence(("a",), ("O",)), [], "stretches: expected some for each of 1 sentence, found 0"),
+         Says("sentence 1: ", "2 words", "found 1")),
+        (Sentence(("a",), ("O",)), [], Says("stretches: ", "1 sentence", "0")),
     ],
 )  # fmt: skip
 def test_stretches_that_a_sentence_does_not_have_are_refused(
-    predictor: Predictor, given: Sentence, stretches: list[list[tuple[int, int]]], problem: str
+    predictor: Predictor, given: Sentence, stretches: list[list[tuple[int, int]]], problem: Says
 ) -> None:
-    with pytest.raises(DataError, match=f"^{problem}$"):
+    with refuses(DataError, problem):
         predictor.stretch_probabilities([given], stretches)
 
 

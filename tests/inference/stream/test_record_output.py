@@ -117,10 +117,10 @@ def test_an_output_is_no_input_and_nothing_that_is_there(tmp_path: Path) -> None
     (corpus / "a.txt").touch()
     other.touch()
     refused = [
-        (None, "parallel", "parallel fills files: name a folder with output.dir"),
+        (None, "parallel", "output=..."),
         (other, "jsonl", "is an input"),
         (other.with_suffix(".ann"), "brat", "is an input"),
-        (corpus, "folder", "exists already; name another folder"),
+        (corpus, "folder", "exists already"),
         (tmp_path / "missing" / "new", "folder", "missing"),
     ]
     for output, format, problem in refused:

@@ -149,7 +149,7 @@ def test_all_that_a_run_writes_is_in_its_manifest(made: Path) -> None:
 
 def test_a_run_without_a_manifest_is_resumed_and_never_removed(corpus: Path, old_run: Path) -> None:
     config, before = quick(corpus, old_run), read(old_run)
-    names = r"best/, checkpoints/, history\.jsonl, last/, train\.log\. Name another"
+    names = "best/, checkpoints/, history.jsonl, last/, train.log"
     for begin in (train, train_seeds):
         seeds = ["train.seeds=[1,2]"] if begin is train_seeds else []
         with refuses(CheckpointError, names, "written"):
@@ -242,8 +242,7 @@ def test_where_one_folder_cannot_be_written_nothing_is_removed(
     before = read(run)
     # Root may write everywhere: the answer of the system is that of any other user.
     monkeypatch.setattr(os, "access", lambda path, _: path.name != name)
-    problem = f"{run / name}: cannot be written: Permission denied"
-    with pytest.raises(CheckpointError, match=f"^{re.escape(problem)}$"):
+    with refuses(CheckpointError, f"{run / name}: "):
         train(quick(corpus, run), force=True)
     assert read(run) == before
 
@@ -355,7 +354,7 @@ def test_a_manifest_that_cannot_be_read_is_refused(
     (run / MANIFEST).write_text(content)
     before = read(run)
     for flags in ({"force": True}, {"resume": True}, {}):
-        with pytest.raises(CheckpointError, match=f"{MANIFEST}: .*{expected}"):
+        with refuses(CheckpointError, f"{MANIFEST}: ", expected):
             train(quick(corpus, run), **flags)
     assert read(run) == before
 

@@ -334,33 +334,27 @@ def test_sizes_are_given_as_numbers_shares_or_text(sizes: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     ("size", "found"),
-    [(None, "None"), (True, "True"), ([1], r"\[1\]"), (math.nan, "nan"), ("a half", "'a half'")],
+    [(None, "None"), (True, "True"), ([1], "[1]"), (math.nan, "nan"), ("a half", "'a half'")],
 )
 def test_what_is_no_size_is_refused_and_shown(size: Any, found: str) -> None:
-    message = f"^sizes: expected numbers of sentences, or shares such as 1/8, found {found}$"
-    with pytest.raises(ConfigError, match=message):
+    with refuses(ConfigError, "sizes", f"found {found}"):
         counts_of([10, size, 20], 80, "train.conll", "sentence")
 
 
 @pytest.mark.parametrize(
     ("override", "sizes", "kind", "problem"),
     [
-        (
-            "",
-            (Fraction(1, 16), 40, 80),
-            DataError,
-            "{0}: has 80 sentences to train on; parts of 5,",
-        ),
-        ("", (), ConfigError, "sizes: expected at least 3 sizes, found none"),
-        ("", (20, 40), ConfigError, "sizes: expected at least 3 sizes, found 20, 40"),
-        ("", (40, 20, 80), ConfigError, "sizes: expected increasing sizes, found 40, 20, 80"),
-        ("", (20, 20, 80), ConfigError, "sizes: expected increasing sizes, found 20, 20, 80"),
-        ("", (20, 40, 81), DataError, "{0}: has 80 sentences to train on, fewer than the largest"),
-        ("", (20, 40, Fraction(5, 4)), ConfigError, "sizes: .* shares up to 1, found 5/4"),
-        ("", (0, 40, 80), ConfigError, "sizes: expected numbers above 0 and .*, found 0"),
-        ("train.max_minutes=1", SIZES, ConfigError, "train.max_minutes: .*; leave it out"),
-        ("data.train_sentences=30", SIZES, ConfigError, "data.train_sentences: .*name sizes"),
-        ("data.dev_file=nope.conll", SIZES, DataError, "nope.conll: no such file"),
+        ("", (Fraction(1, 16), 40, 80), DataError, "80 sentences"),
+        ("", (), ConfigError, "at least 3 sizes"),
+        ("", (20, 40), ConfigError, "found 20, 40"),
+        ("", (40, 20, 80), ConfigError, "found 40, 20, 80"),
+        ("", (20, 20, 80), ConfigError, "found 20, 20, 80"),
+        ("", (20, 40, 81), DataError, "80 sentences"),
+        ("", (20, 40, Fraction(5, 4)), ConfigError, "found 5/4"),
+        ("", (0, 40, 80), ConfigError, "found 0"),
+        ("train.max_minutes=1", SIZES, ConfigError, "train.max_minutes: "),
+        ("data.train_sentences=30", SIZES, ConfigError, "data.train_sentences: "),
+        ("data.dev_file=nope.conll", SIZES, DataError, "nope.conll: "),
     ],
 )
 def test_what_makes_no_curve_is_refused_before_anything_is_written(
