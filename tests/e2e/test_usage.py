@@ -54,13 +54,6 @@ def test_eval_of_files_refuses_the_options_of_models(
     assert Says(refused, "--gold") == err
 
 
-def test_check_refuses_force_where_nothing_is_written(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "a").write_text(GOLD)
-    code, _, err = run("check", tmp_path / "a", "--force")
-    assert code == 2
-    assert Says("--force", "--fix") == err
-
-
 @pytest.mark.parametrize("column", ["--1", "1" * 5000, "-", "1x"])
 def test_a_column_that_is_no_number_is_a_name(tmp_path: Path, run: Run, column: str) -> None:
     (tmp_path / "a").write_text(GOLD)

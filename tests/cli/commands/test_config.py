@@ -48,12 +48,6 @@ def test_a_section_or_one_option_is_listed_alone(tagkit: Program) -> None:
     assert tagkit("config", "task").out.startswith('task = "tag"\n  What to learn: ')
 
 
-def test_a_misspelt_part_is_refused_with_the_near_one(tagkit: Program) -> None:
-    ended = tagkit("config", "encoder.hiden")
-    assert (ended.code, ended.out, ended.err) == (1, "", Says("encoder.hiden", "encoder.hidden"))
-    assert "did you mean encoder?" in tagkit("config", "encodr").err
-
-
 def test_a_configuration_for_a_corpus_is_one_that_train_takes(
     tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
