@@ -398,7 +398,7 @@ def test_an_option_for_a_class_that_is_not_there_is_refused(option: str, tmp_pat
     files = write(tmp_path, "a\tx", "b\ty", "a\tz")
     files["data.dev_file"] = files["data.train_file"]
     assert problem(tmp_path, files, f"head.{option}={{c = 0.5}}") == (
-        f"head.{option}: no text of {tmp_path}/train.tsv has the class 'c'; there are: a, b"
+        Says(f"head.{option}: ", f"{tmp_path}/train.tsv", "'c'", "a, b")
     )
 
 
