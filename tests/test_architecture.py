@@ -158,7 +158,7 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None
-    with pytest.raises(AttributeError, match="module 'tagkit' has no attribute 'nonsense'"):
+    with pytest.raises(AttributeError, match="nonsense"):
         _ = tagkit.nonsense
 
 

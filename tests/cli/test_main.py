@@ -78,11 +78,11 @@ def test_short_memory_ends_a_command_in_one_line_and_other_errors_of_torch_do_no
 
     full = "CUDA out of memory. Tried 20 GiB"
     for error, found in (
-        (RuntimeError(f"{full}\nSee ..."), full), (MemoryError(), "the system has no more"),
+        (RuntimeError(f"{full}\nSee ..."), full), (MemoryError(), ""),
     ):  # fmt: skip
         fail(error)
         assert main_module._run(0.0) == 1
-        assert capfd.readouterr().err == f"error: too little memory: {found}\n"
+        assert capfd.readouterr().err == Says("error: ", "memory", found)
     fail(RuntimeError("shapes cannot be multiplied"))
     with refuses(RuntimeError, "shapes"):  # a mistake of ours, whose place counts
         main_module._run(0.0)
@@ -291,8 +291,7 @@ def test_the_name_of_an_output_that_is_one_file_does_not_end_in_a_slash(
     named = f"{tmp_path}/new/"
     ended = tagkit(*(named if each == "NAME" else each for each in arguments))
     assert ended.code == 1
-    problem = f"error: {named}: cannot be written: it ends in a slash, and the output is one file\n"
-    assert ended.err.endswith(problem)
+    assert ended.err.splitlines()[-1] == Says(f"error: {named}: ", "slash")
     assert not [*tmp_path.iterdir()]
 
 

@@ -155,8 +155,7 @@ def test_a_language_model_loss_has_states_that_can_predict(
 def test_a_language_model_loss_needs_words_that_the_model_reads() -> None:
     units = ["train.lm_loss=0.1", "data.unit=bpe"]
     assert problems("task=classify", *units) == (
-        "train.lm_loss = 0.1 predicts words, and with task = 'classify' and data.unit = 'bpe' the "
-        "model reads none: leave one of the two out",
+        Says("train.lm_loss = 0.1", "'classify'", "data.unit = 'bpe'"),
     )
     load_config(None, ["task=both", *units])  # units stand in place of characters
 

@@ -254,26 +254,21 @@ def test_names_that_no_system_takes_are_refused_whatever_they_name(tmp_path: Pat
     path.write_text("a\tO\nb\tB-X\n\n")
     nul, long = str(tmp_path / "x\0y"), "a" * 300
     for call, problem in (
-        (lambda: tagkit.write(TAGGED, nul), "cannot be written: it holds a NUL character"),
-        (lambda: tagkit.convert(path, nul), "cannot be written: it holds a NUL character"),
-        (
-            lambda: tagkit.convert(nul, tmp_path / "b"),
-            "cannot be opened: a file's name cannot hold NUL",
-        ),
-        (lambda: tagkit.convert(long, tmp_path / "b.jsonl"), "cannot be opened: File name too"),
+        (lambda: tagkit.write(TAGGED, nul), "NUL"),
+        (lambda: tagkit.convert(path, nul), "NUL"),
+        (lambda: tagkit.convert(nul, tmp_path / "b"), "NUL"),
+        (lambda: tagkit.convert(long, tmp_path / "b.jsonl"), "File name too"),
     ):
-        with pytest.raises(DataError, match=problem):
+        with refuses(DataError, problem):
             call()
 
 
 def test_options_of_training_have_no_effect_on_reading_and_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text("a\tO\nb\tB-X\n\n")
-    problem = "options: data.{}: is for training, and has no effect here; leave it out"
     for name in ("train_file", "dev_fraction", "weights"):
-        with pytest.raises(ConfigError) as refused:
+        with refuses(ConfigError, f"data.{name}: "):
             tagkit.read(path, **{name: "nowhere"})
-        assert str(refused.value) == problem.format(name)
         with pytest.raises(ConfigError):
             tagkit.evaluate(path, path, **{name: "nowhere"})
     assert len([*tagkit.read(path, **DataConfig().model_dump())]) == 1

@@ -247,10 +247,10 @@ def put_lost_link(path: Path) -> None:
 @pytest.mark.parametrize(
     ("put", "problem"),
     [
-        (put_folder, "expected a file, found a folder"),
-        (put_pipe, "expected a file, found a device or a pipe"),
-        (put_loop, "cannot be read: Too many levels of symbolic links"),
-        (put_lost_link, "missing; this is not a whole model"),
+        (put_folder, "a folder"),
+        (put_pipe, "a device or a pipe"),
+        (put_loop, "Too many levels"),
+        (put_lost_link, "missing"),
     ],
 )
 def test_a_part_that_is_no_file_is_refused(
@@ -258,7 +258,7 @@ def test_a_part_that_is_no_file_is_refused(
 ) -> None:
     model = Path(shutil.copytree(tagger, tmp_path / "model"))
     put(model / name)
-    assert refusal(model) == f"{name}: {problem}"
+    assert refusal(model) == Says(f"{name}: ", problem)
 
 
 def test_metadata_that_is_a_folder_and_names_that_no_system_takes_are_refused(

@@ -194,18 +194,12 @@ def test_a_wrong_command_line_is_quoted_as_text(run: Run, arguments: list[str]) 
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
     [
-        ("--batch-size", "x", "expected a whole number, found 'x'"),
-        ("--batch-size", "0", "expected a number greater than or equal to 1, found '0'"),
-        ("--threshold", "x", "expected a number, found 'x'"),
-        ("--threshold", "2", "expected a number less than or equal to 1, found '2'"),
-        ("--min-confidence", "nan", "expected a number less than or equal to 1, found 'nan'"),
-        (
-            "--format",
-            "q",
-            "'q' is not one of 'auto', 'columns', 'conllu', 'jsonl', "
-            "'jsonl-tokens', 'jsonl-spans', 'jsonl-texts', 'brat', 'parallel', 'trees', "
-            "'fasttext', 'trec', 'slash', 'csv', 'tsv', 'folder', 'html', 'show'.",
-        ),
+        ("--batch-size", "x", "a whole number"),
+        ("--batch-size", "0", "1"),
+        ("--threshold", "x", "a number"),
+        ("--threshold", "2", "1"),
+        ("--min-confidence", "nan", "1"),
+        ("--format", "q", "'jsonl-tokens'"),
     ],
 )
 def test_a_value_that_an_option_cannot_have_is_refused_in_plain_words(
@@ -213,7 +207,7 @@ def test_a_value_that_an_option_cannot_have_is_refused_in_plain_words(
 ) -> None:
     code, _, err = run("predict", "m", option, value)
     assert code == 2
-    assert err.endswith(f"Error: Invalid value for '{option}': {expected}\n")
+    assert err.splitlines()[-1] == Says(f"'{option}': ", f"'{value}'", expected)
 
 
 def test_data_keeps_every_character(place: Path, run: Run, trained: dict[str, str]) -> None:
@@ -227,10 +221,7 @@ def test_data_keeps_every_character(place: Path, run: Run, trained: dict[str, st
 def test_an_unknown_device_is_refused_by_each_command(
     trained: dict[str, str], place: Path, run: Run, command: str
 ) -> None:
-    for device, expected in (
-        ("gpu", "device 'gpu': expected 'auto', 'cpu', 'cuda' or 'cuda:N'"),
-        ("cuda:7", "device cuda:7: "),
-    ):
+    for device, expected in (("gpu", "device 'gpu': "), ("cuda:7", "device cuda:7: ")):
         code, _, err = run(command, place / "tag", place / "test.conll", "--device", device)
         assert code == 1
         assert err.startswith(f"error: {expected}")

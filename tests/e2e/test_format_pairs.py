@@ -240,8 +240,7 @@ def test_texts_that_differ_are_refused_with_both_files_and_lines(tmp_path: Path)
     gold = put(tmp_path, "gold.conll", "Ada B-PER", "left O", "", "Oslo B-LOC", "is O", "far O")
     one, two = spans("Ada left", (0, 3, "PER")), spans("Oslo was far", (0, 4, "LOC"))
     found = put(tmp_path, "pred.jsonl", one, two)
-    message = "pred.jsonl:2: expected 'is far' as on gold.conll:5, found 'was far'"
-    assert refused(gold, found) == message
+    assert refused(gold, found) == Says("pred.jsonl:2: ", "'is far'", "gold.conll:5", "'was far'")
     assert refused(found, gold) == (
         Says("gold.conll:5", "'was far'", "pred.jsonl", "2", "'is far'")
     )

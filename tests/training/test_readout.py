@@ -9,7 +9,7 @@ import tiny
 import torch
 from marks import mostly_slow
 from runs import StopAt, digests
-from says import refuses
+from says import Says, refuses
 
 from tagkit.cli.shown.reports import info_lines
 from tagkit.config import Config, load_config
@@ -184,22 +184,20 @@ def test_states_that_are_no_numbers_are_an_error(
     ("task", "overrides", "problems"),
     [
         ("tag", ["encoder.cell=leaky"],
-         ("expected encoder.cell = 'echo-state', whose weights are not trained, found 'leaky'",)),
+         (Says("encoder.cell = 'echo-state'", "'leaky'"),)),
         ("tag", ["encoder.leak=learned", "encoder.output_layers=[5]", "head.kind=feedback"],
-         ("encoder.leak = 'learned' needs a gradient; name a number or 'spectrum'",
-          "encoder.output_layers have weights to train; leave them out",
-          "head.kind = 'feedback' is trained; name 'crf', 'softmax' or 'viterbi'")),
+         (Says("encoder.leak = 'learned'", "'spectrum'"), Says("encoder.output_layers"),
+          Says("head.kind = 'feedback'", "'crf', 'softmax' or 'viterbi'"))),
         ("tag", ["encoder.layers=2", "encoder.connection=highway"],
-         ("encoder.connection = 'highway' has a gate to train; name 'residual'",)),
+         (Says("encoder.connection = 'highway'", "'residual'"),)),
         ("classify", ["head.pooling=attention", "head.hidden=[4]"],
-         ("head.pooling = 'attention' has weights to train; name 'last', 'mean', 'max', "
-          "'mean+max' or 'concat'", "head.hidden are layers to train; leave them out")),
+         (Says("head.pooling = 'attention'", "'concat'"), Says("head.hidden"))),
         ("classify", ["head.multi_label=yes", "head.class_weights=balanced"],
-         ("head.class_weights has no effect where a text may have several classes; leave it out",)),
+         (Says("head.class_weights"),)),
     ],
 )  # fmt: skip
 def test_what_would_have_to_be_trained_is_refused(
-    tmp_path: Path, task: str, overrides: list[str], problems: tuple[str, ...]
+    tmp_path: Path, task: str, overrides: list[str], problems: tuple[Says, ...]
 ) -> None:
     with pytest.raises(ConfigError) as raised:
         train(settings(tmp_path, *overrides, task=task), Listener())

@@ -41,16 +41,15 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run: Run) -> None:
     Path("there").write_text("mine", encoding="utf-8")
-    refused = "error: there: cannot be written: it exists; name another, or replace it with --force"
     for option in ("-o", "--weights"):
-        assert run("train.conll", option, "there") == (1, "", f"{refused}\n")
-        lost = "error: train.conll: is an input, and would be lost; name another file\n"
+        assert run("train.conll", option, "there") == (1, "", Says("error: there: ", "--force"))
+        lost = Says("error: train.conll: ")
         assert run("train.conll", option, "train.conll", "--force") == (1, "", lost)
     inputs = ("dev.conll", "audit.toml", "weights.jsonl", "own.vec")
     for name in inputs:
         Path(name).write_text("", encoding="utf-8")
     for name in inputs:
-        lost = f"error: {name}: is an input, and would be lost; name another file\n"
+        lost = Says(f"error: {name}: ")
         assert run(
             "train.conll", "--dev", "dev.conll", "--config", "audit.toml", "--set",
             "data.weights=weights.jsonl", "--set", "embeddings.vectors=own.vec", "-o", name,
@@ -58,8 +57,7 @@ def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run
         ) == (1, "", lost)  # fmt: skip
     assert Path("there").read_text("utf-8") == "mine"
     for option in ("-o", "--weights", "--html"):  # standard output has the table
-        no_file = "error: -: expected the name of a file, found that of standard output\n"
-        assert run("train.conll", option, "-") == (1, "", no_file)
+        assert run("train.conll", option, "-") == (1, "", Says("error: -: "))
     status, out, err = run("train.conll", "-o", "a", "--weights", "./a")
     assert (status, out) == (2, "")
     assert "--output and --weights name one file" in err
@@ -81,12 +79,12 @@ def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--epsilon", "0.2"], "--epsilon is for --weights"),
-        (["--json", "--top", "1"], "--top is for the table, which is not printed"),
-        (["--format", "jsonl", "--top", "1"], "--top is for the table, which is not printed"),
-        (["--set", "data.train_file=b"], "--set data.train_file=b: the corpus that is audited is"),
-        (["--set", "data.test_file=b"], "--set data.test_file=b: an audit scores no test corpus"),
-        (["--set", "output.dir=b"], "--set output.dir=b: an audit keeps no model"),
+        (["--epsilon", "0.2"], "--epsilon"),
+        (["--json", "--top", "1"], "--top"),
+        (["--format", "jsonl", "--top", "1"], "--top"),
+        (["--set", "data.train_file=b"], "--set data.train_file=b"),
+        (["--set", "data.test_file=b"], "--set data.test_file=b"),
+        (["--set", "output.dir=b"], "--set output.dir=b"),
     ],
 )
 def test_an_option_that_an_audit_would_not_read_is_refused(

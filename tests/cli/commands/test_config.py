@@ -48,13 +48,6 @@ def test_a_section_or_one_option_is_listed_alone(tagkit: Program) -> None:
     assert tagkit("config", "task").out.startswith('task = "tag"\n  What to learn: ')
 
 
-def test_a_misspelt_part_is_refused_with_the_near_one(tagkit: Program) -> None:
-    ended = tagkit("config", "encoder.hiden")
-    expected = "error: tagkit config: unknown option encoder.hiden; did you mean encoder.hidden?\n"
-    assert (ended.code, ended.out, ended.err) == (1, "", expected)
-    assert "did you mean encoder?" in tagkit("config", "encodr").err
-
-
 def test_a_configuration_for_a_corpus_is_one_that_train_takes(
     tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,17 +79,17 @@ def test_the_task_is_that_of_the_corpus_unless_it_is_named(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--dev", "x"], "--dev needs --train"),
-        (["encoder", "--set", "a=b"], "--set needs --train"),
-        (["encoder", "--train", "x"], "expected either encoder, to list options, or"),
+        (["--dev", "x"], Says("--dev", "--train")),
+        (["encoder", "--set", "a=b"], Says("--set", "--train")),
+        (["encoder", "--train", "x"], Says("encoder", "--train")),
     ],
 )
 def test_what_would_have_no_effect_is_wrong_usage(
-    tagkit: Program, arguments: list[str], problem: str
+    tagkit: Program, arguments: list[str], problem: Says
 ) -> None:
     ended = tagkit("config", *arguments)
     assert (ended.code, ended.out) == (2, "")
-    assert problem in ended.err
+    assert ended.err == problem
 
 
 def test_an_option_without_effect_is_refused(tagkit: Program, intents: Path) -> None:

@@ -57,23 +57,10 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
     ("arguments", "message"),
     [
         (["nothing.conll", "new.jsonl"], Says("nothing.conll")),
-        (["test.conll", "out.xyz"], Says("out.xyz", "format")),
         (["test.conll", "out.csv"], Says("test.conll:1")),
-        (["test.conll", "out", "--to", "conl"], Says("--to", "columns")),
-        (["test.conll", "out.conll", "--scheme", "iob9"], Says("--scheme")),
-        (
-            ["test.conll", "out.conll", "--input-format", "x"],
-            Says("--input-format", '"x"', "'auto'"),
-        ),
-        (
-            ["test.conll", ".", "--to", "brat"],
-            Says("test.conll", "another"),
-        ),
+        (["test.conll", ".", "--to", "brat"], Says("test.conll", "another")),
         (["test.conll", "-", "--to", "brat"], Says("folder")),
-        (
-            ["test.conll", "out.ann.gz"],
-            Says("out.ann.gz", "packed"),
-        ),
+        (["test.conll", "out.ann.gz"], Says("out.ann.gz", "packed")),
         (["test.conll", ".", "--to", "slash"], Says("written")),
         (["test.conll", "no/folder/x.ann"], Says("x.ann", "written")),
         (["test.conll", "no/folder/x.csv", "--to", "slash"], Says("x.csv", "written")),
@@ -109,10 +96,12 @@ def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
     path.write_text(f'{{"text": "Oslo is far", "spans": {spans}}}\n' * 2, encoding="utf-8")
     refused = tagkit("convert", path, tmp_path / "a.conll")
     assert refused.code == 1
-    told = "'slo' (LOC 1 4) does not fall on token edges: the tokens there are 'Oslo' (0 4)"
-    assert refused.err.splitlines()[1:3] == [f"error: {path}:{n}: {told}" for n in (1, 2)]
+    told = "'slo' (LOC 1 4)"
+    assert refused.err.splitlines()[1:3] == [
+        Says(f"error: {path}:{n}: {told}", "'Oslo' (0 4)") for n in (1, 2)
+    ]
     settled = tagkit("convert", path, tmp_path / "a.conll", "--on-misaligned", "expand")
-    assert settled.err.splitlines()[1] == f"{path}:1: {told}; it becomes 'Oslo' (expand)"
+    assert settled.err.splitlines()[1] == Says(f"{path}:1: {told}", "'Oslo' (expand)")
     assert (tmp_path / "a.conll").read_text("utf-8") == "Oslo\tB-LOC\nis\tO\nfar\tO\n\n" * 2
 
 

@@ -153,33 +153,22 @@ def test_lines_that_are_no_pairs_are_not_scored_by_a_model_of_pairs(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ("--score f --prompt a",
-         Says("--prompt", "--score")),
-        ("--score f --seed 2",
-         Says("--seed", "--score")),
+        ("--score f --prompt a", Says("--prompt", "--score")),
+        ("--score f --seed 2", Says("--seed", "--score")),
         ("--beam 3 --top-p 0.5", Says("--top-p", "--beam")),
-        ("--beam 3 --greedy", Says("--greedy", "--beam")),
-        ("--beam 3 --repetition-penalty 2",
-         Says("--repetition-penalty", "--beam")),
-        ("--greedy --temperature 0.5",
-         Says("--temperature", "--greedy")),
+        ("--beam 3 --repetition-penalty 2", Says("--repetition-penalty", "--beam")),
+        ("--greedy --temperature 0.5", Says("--temperature", "--greedy")),
         ("--greedy --samples 2", Says("--samples", "--greedy")),
-        ("--temperature 0 --samples 2",
-         Says("--samples", "--temperature", "0")),
-        ("--temperature 0 --top-k 3",
-         Says("--top-k", "--temperature", "0")),
-        ("--temperature 0.0 --seed 3",
-         Says("--seed", "--temperature", "0")),
-        ("--greedy --temperature 0",
-         Says("--temperature", "--greedy")),
-        ("--length-penalty 1", Says("--length-penalty", "--beam")),
-        ("--prompt a --prompt-file b",
-         Says("--prompt-file", "--prompt")),
+        ("--temperature 0 --samples 2", Says("--samples", "--temperature", "0")),
+        ("--temperature 0 --top-k 3", Says("--top-k", "--temperature", "0")),
+        ("--temperature 0.0 --seed 3", Says("--seed", "--temperature", "0")),
+        ("--greedy --temperature 0", Says("--temperature", "--greedy")),
+        ("--prompt a --prompt-file b", Says("--prompt-file", "--prompt")),
         ("--encoding latin-1", Says("--encoding", "--prompt-file", "--score")),
     ],
 )  # fmt: skip
 def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
-    tagkit: Program, arguments: str, error: str
+    tagkit: Program, arguments: str, error: Says
 ) -> None:
     ended = tagkit("generate", "none", *arguments.split())
     assert (ended.code, ended.out) == (2, "")
@@ -189,26 +178,21 @@ def test_options_without_an_effect_are_refused_before_a_model_is_loaded(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ("--top-p 0", "--top-p: expected a number above 0 and at most 1, found 0.0"),
-        ("--top-p 1.5", "--top-p: expected a number above 0 and at most 1, found 1.5"),
-        ("--seed -1", "--seed: expected a whole number, at least 0 and below 2**63, found -1"),
-        ("--repetition-penalty -1",
-         "--repetition-penalty: expected a finite number above 0, found -1.0"),
-        ("--temperature inf", "--temperature: expected a finite number, at least 0, found inf"),
-        ("--beam 1001", "--beam: expected at most 1,000, found 1001"),
-        ("--samples 10001", "--samples: expected at most 10,000, found 10001"),
-        ("--beam 2 --samples 3",
-         "--samples: a beam of 2 finds at most 2 texts, not 3; give a larger beam"),
-        ("--end halt",
-         "--end halt: the model has no halting probability; expected symbol or length"),
+        ("--top-p 0", Says("--top-p: ", "0.0")),
+        ("--top-p 1.5", Says("--top-p: ", "1.5")),
+        ("--seed -1", Says("--seed: ", "2**63", "-1")),
+        ("--repetition-penalty -1", Says("--repetition-penalty: ", "-1.0")),
+        ("--temperature inf", Says("--temperature: ", "inf")),
+        ("--beam 1001", Says("--beam: ", "1,000", "1001")),
+        ("--samples 10001", Says("--samples: ", "10,000", "10001")),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("use")
 def test_values_without_a_meaning_are_refused_by_their_flag(
-    tagkit: Program, arguments: str, error: str
+    tagkit: Program, arguments: str, error: Says
 ) -> None:
     ended = tagkit("generate", "m", *arguments.split())
-    assert (ended.code, ended.out, ended.err) == (1, "", f"error: {error}\n")
+    assert (ended.code, ended.out, ended.err) == (1, "", error)
 
 
 def test_a_terminal_gets_no_control_characters_and_a_pipe_the_text_as_it_is(
@@ -226,5 +210,4 @@ def test_a_prompt_that_is_not_utf_8_is_refused_before_a_model_is_loaded(tagkit: 
     # Python reads a byte of the command line that is no UTF-8 as half of a surrogate pair.
     ended = tagkit("generate", "none", "--prompt", "a\udcff")
     assert (ended.code, ended.out) == (2, "")
-    expected = "--prompt: expected text in UTF-8, found the byte 0xff"
-    assert " ".join(ended.err.split()).endswith(expected)
+    assert ended.err == Says("--prompt", "UTF-8", "0xff")

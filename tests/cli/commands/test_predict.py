@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import tiny
 from html_pages import parsed
-from program import Ended, Program, small
+from program import Program, small
 from says import Says
 
 from tagkit.cli.program.completion import complete_output_format, output_formats
@@ -230,12 +230,6 @@ def test_output_begins_before_the_input_ends(model: Path) -> None:
         assert running.wait(timeout=60) == 0
 
 
-def test_no_model_is_refused_in_one_line(tagkit: Program, model: Path) -> None:
-    expected = "error: nowhere: no such folder; `tagkit train` makes one\n"
-    for arguments in (["predict", "nowhere"], ["info", "nowhere"], ["eval", "nowhere", "x"]):
-        assert tagkit(*arguments) == Ended(1, "", expected)
-
-
 @pytest.mark.parametrize(
     ("output", "message"),
     [
@@ -369,11 +363,6 @@ def test_predict_of_a_classifier_writes_a_line_for_each_line(
 
 
 def test_a_text_is_classified_whole_whatever_its_length(tagkit: Program, intents: Path) -> None:
-    ended = tagkit("predict", intents / "model", "--max-length", "9", stdin=b"hello\n")
-    assert (ended.code, ended.err) == (
-        1,
-        Says("--max-length", "classifies"),
-    )
     text = b"hello there , Ada . " * 2000
     assert tagkit("predict", intents / "model", stdin=text).out == "greet\n"
 
@@ -473,17 +462,12 @@ def test_a_text_beside_the_annotation_that_is_named_is_not_lost(
     notes.write_text("My own notes", encoding="utf-8")
     record.write_text('{"text": "Ada left", "spans": []}\n', encoding="utf-8")
     options = ["--format", "brat", "-o", ann, "--quiet"]
-    for file, problem in (
-        (record, "is there without notes.ann, and would be lost; name another file"),
-        (notes, "is an input, and would be lost; name another file"),
-    ):
-        # Before the model is loaded.
+    for file in (record, notes):  # before the model is loaded
         ended = tagkit("predict", tmp_path / "no-model", file, *options)
-        assert (ended.code, ended.err) == (1, f"error: {notes}: {problem}\n")
+        assert (ended.code, ended.err) == (1, Says(f"error: {notes}: "))
     ann.write_text("T1\tX 0 2\tMy\n", encoding="utf-8")
     ended = tagkit("predict", model, record, *options)
-    told = "holds another text than the predictions, and would be lost; name another file"
-    assert (ended.code, ended.err) == (1, f"error: {notes}: {told}\n")
+    assert (ended.code, ended.err) == (1, Says(f"error: {notes}: "))
     assert (notes.read_text("utf-8"), ann.read_text("utf-8")) == ("My own notes", "T1\tX 0 2\tMy\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["j.jsonl", "notes.ann", "notes.txt"]
     notes.write_text("Ada left", encoding="utf-8")
@@ -590,30 +574,15 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
         assert (ended.code, ended.out) == (0, expected)
     ended = tagkit("predict", intents / "model", "--format", "trec", stdin=b"hello there\n")
     assert ended.code == 1
-    said = (
-        "error: trec cannot hold the class 'greet' of this model: expected --format columns, jsonl"
-    )
-    assert ended.err.startswith(said)
+    assert ended.err == Says("trec", "'greet'", "--format columns, jsonl")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--top", "2"], Says("--top", "classes")),
         (["--threshold", "0.5"], Says("--threshold")),
-        (
-            ["--format", "tsv"],
-            Says("--format", "parallel"),
-        ),
-        (
-            ["--format", "slash", "--confidence"],
-            Says("--confidence", "--format"),
-        ),
-        (["--format", "brat"], Says("folder")),
-        (
-            ["--format", "brat", "-o", "out.ann.gz"],
-            Says("out.ann.gz", "packed"),
-        ),
+        (["--format", "slash", "--confidence"], Says("--confidence", "--format")),
+        (["--format", "brat", "-o", "out.ann.gz"], Says("out.ann.gz", "packed")),
     ],
 )
 def test_a_tagger_is_not_asked_for_classes(
@@ -944,15 +913,15 @@ def test_what_a_writer_had_before_the_record_that_it_refuses_is_kept(
     path.write_text('text,label\nhi you,greet\n"a\nb",greet\nso long,leave\n', "utf-8")
     options = ["--format", "tsv", "--quiet", "-o", out]
     ended = tagkit("predict", intents / "model", path, *options)
-    reason = f"{path}:3: tsv cannot hold a line end in the text: 'a\\nb'. Try another format"
+    reason = Says(f"{path}:3: ", "tsv", "'a\\nb'")
     assert ended.err.splitlines() == [
-        f"error: {reason}",
+        reason,
         Says(out, "2", "--on-bad-record"),
     ]
     partial = (tmp_path / "out.tsv.partial").read_text("utf-8").splitlines()
     assert [line.split("\t")[1] for line in partial] == ["text", "hi you"]
     skipped = tagkit("predict", intents / "model", path, *options, "--on-bad-record", "skip")
-    assert skipped.err == f"warning: {reason}; skipped\nwarning: 1 record was skipped\n"
+    assert skipped.err.splitlines() == [reason, Says("warning: 1 record")]
     assert [line.split("\t")[1] for line in out.read_text("utf-8").splitlines()] == [
         "text", "hi you", "so long",
     ]  # fmt: skip
@@ -982,13 +951,10 @@ def test_an_error_of_the_whole_file_has_no_advice_to_skip_records(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.json", '[{"text": "hi"}, {"text": ', "1: expected the next record of a JSON list, "
-         "found '{\"text\":': Expecting value"),
-        ("a.csv", "one,two,three\nhi you,4,5\n", "1: expected a label and a text, found 3 columns "
-         "and nothing that tells which is which. Name the column of "
-         "the texts \"text\" in the first row"),
+        ("a.json", '[{"text": "hi"}, {"text": ', "'{\"text\":'"),
+        ("a.csv", "one,two,three\nhi you,4,5\n", "3 columns"),
     ],
-)  # fmt: skip
+)
 def test_a_list_that_breaks_off_and_unknown_columns_are_errors_of_the_whole_file(
     tagkit: Program, intents: Path, tmp_path: Path, name: str, content: str, said: str
 ) -> None:
@@ -996,4 +962,4 @@ def test_a_list_that_breaks_off_and_unknown_columns_are_errors_of_the_whole_file
     path.write_text(content, encoding="utf-8")
     for options in ([], ["--on-bad-record", "skip"]):
         ended = tagkit("predict", intents / "model", path, "--quiet", *options)
-        assert (ended.code, ended.err) == (1, f"error: {path}:{said}\n")
+        assert (ended.code, ended.err) == (1, Says(f"error: {path}:1: ", said))

@@ -13,6 +13,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from kinds import TAGS
+from says import Says
 from typer.main import get_command
 
 import tagkit
@@ -144,11 +145,9 @@ def test_notes_and_findings_name_flags_as_errors_do(tmp_path: Path, run: Run) ->
     texts.write_text("Plain text without any label.\nAnother line of it.\n")
     code, out, _ = run("check", texts)
     assert code == 1
-    assert (
-        f"error:   {texts}: holds no tags, spans or classes, without which only a language model "
-        "can be trained: it is read as text (--input-format text is for the text of a language "
-        "model; --input-format chooses another format)"
-    ) in out
+    assert out == Says(
+        f"error:   {texts}: ", "(--input-format text is for", "--input-format chooses"
+    )
     code, out, _ = run("check", texts, "--input-format", "text")
     assert (code, "error" in out, "verdict: 1 note: fit to train on\n" in out) == (0, False, True)
 
@@ -195,14 +194,14 @@ def test_a_value_of_the_command_line_is_named_as_typed_and_not_said_to_stand_in_
     config = tmp_path / "c.toml"
     config.write_text("[encoder]\nhidden = 0\n", encoding="utf-8")
     given = ("--config", config, "--seed", -3, "--set", "train.lr=fast", "--set", "train.sed=1")
-    assert run("train", *given) == (
-        1,
-        "",
-        f"error: {config}: encoder.hidden = 0: expected a number greater than or equal to 1\n"
-        "error: unknown option train.sed; did you mean train.seed?\n"
-        "error: train.lr = \"fast\": expected 'auto' or a number\n"
-        "error: --seed = -3: expected a number greater than or equal to 0\n",
-    )
+    code, out, err = run("train", *given)
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        Says(f"error: {config}: encoder.hidden = 0: "),
+        Says("error: unknown option train.sed; ", "train.seed"),
+        Says('error: train.lr = "fast": '),
+        Says("error: --seed = -3: "),
+    ]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS])

@@ -8,6 +8,7 @@ import pytest
 from hostile import all_parts
 from html_pages import Element, parsed
 from program import Program
+from says import Says
 
 from tagkit.evaluation.analysis.label_errors import Audit
 from tagkit.evaluation.analysis.power_law import LearningCurve
@@ -66,34 +67,16 @@ def test_a_curve_and_an_audit_are_added(tagkit: Program, files: Path) -> None:
     tagkit("eval", "--gold", "gold.conll", "--pred", "a.conll", "--html", "r.html", *added)
     assert titles("r.html")[-2:] == ["Would more data help?", "Labels in doubt"]
     ended = tagkit("eval", "--gold", "gold.conll", "--pred", "a.conll", *added)
-    assert (ended.code, ended.err.splitlines()[-1]) == (
-        2,
-        "Error: Invalid value: --curve is for --html",
-    )
+    assert (ended.code, ended.err) == (2, Says("--curve", "--html"))
 
 
-@pytest.mark.parametrize(
-    ("target", "problem"),
-    [
-        ("gold.conll", "gold.conll: is an input, and would be lost; name another file"),
-        ("a.conll", "a.conll: is an input, and would be lost; name another file"),
-        (
-            "b.conll",
-            "b.conll: holds no page of HTML, and would be lost; name another file, or remove it",
-        ),
-        (
-            "b.conll.gz",
-            "b.conll.gz: holds no page of HTML, and would be lost; name another file, or remove it",
-        ),
-        ("no/r.html", "no/r.html: cannot be written: there is no folder "),
-    ],
-)
-def test_no_other_file_is_replaced(tagkit: Program, files: Path, target: str, problem: str) -> None:
+@pytest.mark.parametrize("target", ["gold.conll", "a.conll", "b.conll", "b.conll.gz", "no/r.html"])
+def test_no_other_file_is_replaced(tagkit: Program, files: Path, target: str) -> None:
     Path("b.conll.gz").write_bytes(gzip.compress(GOLD.encode()))
     before = {each: each.read_bytes() for each in files.iterdir()}
     ended = tagkit("eval", "--gold", "gold.conll", "--pred", "a.conll", "--html", target)
     assert (ended.code, ended.out) == (1, "")
-    assert f"error: {problem}" in ended.err
+    assert f"error: {target}: " in ended.err
     assert {each: each.read_bytes() for each in files.iterdir()} == before
 
 

@@ -115,7 +115,7 @@ def test_marks_of_documents_stay_between_columns_and_conllu(tmp_path: Path) -> N
 
 def test_marks_of_documents_that_a_format_cannot_hold_are_reported(tmp_path: Path) -> None:
     for target in ("jsonl-tokens", "jsonl-spans", "slash"):
-        said = f"{target} has no place for marks of documents: they are left out"
+        said = Says(target, "marks of documents")
         assert said in convert(tmp_path, MARKED, target)[1]
         plain = MARKED.replace("-DOCSTART- O\n", "")
         assert said not in convert(tmp_path, plain, target)[1]
@@ -130,7 +130,7 @@ def test_records_of_a_program_keep_their_marks(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text("utf-8").count(mark) == 2
     notes: list[str] = []
     files.write(records, tmp_path / "b.slash", to="slash", note=notes.append)
-    assert "slash has no place for marks of documents: they are left out" in notes
+    assert Says("slash", "marks of documents") in notes
 
 
 def test_texts_become_columns_without_marks(tmp_path: Path) -> None:
@@ -366,10 +366,7 @@ def test_an_id_that_no_comment_can_hold_is_reported(tmp_path: Path) -> None:
     lines = "".join(f'{{"tokens": ["a"], "tags": ["B-X"], "id": {name}}}\n' for name in ids)
     written, notes = convert(tmp_path, lines, "conllu", name="a.jsonl")
     assert [line for line in written.splitlines() if "sent_id" in line] == ["# sent_id = 12.5"]
-    said = (
-        "conllu has no place for an id that is neither a text of one line nor a number: it is "
-        "left out"
-    )
+    said = Says("conllu", " id ")
     assert notes.count(said) == 1
     _, notes = convert(tmp_path, lines.splitlines()[0], "conllu", name="a.jsonl")
     assert said not in notes
@@ -390,9 +387,7 @@ def test_no_two_sentences_of_conllu_have_one_id(tmp_path: Path) -> None:
     written, notes = convert(tmp_path, lines, "conllu", name="a.jsonl")
     ids = [line for line in written.splitlines() if line.startswith("# sent_id")]
     assert ids == [f"# sent_id = {name}" for name in ("a", "a-2", "a-2-2", "a-3", "b")]
-    said = (
-        "conllu needs another sent_id for each sentence: to ids that come again a number is added"
-    )
+    said = Says("conllu", "sent_id", "number")
     assert notes.count(said) == 1
     _, notes = convert(tmp_path, lines.splitlines()[0], "conllu", name="a.jsonl")
     assert said not in notes

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from says import Says
 
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check
@@ -27,22 +28,20 @@ def write(folder: Path, *texts: tuple[str, str]) -> Path:
     ("texts", "said"),
     [
         ([("He joined Yahoo! Japan.", "Yahoo! Japan"), ("He left Oslo.", "Oslo")],
-         "1 of 2 spans holds what ends a sentence in prediction, which cannot find such spans in "
-         "raw text: 'Yahoo! Japan'"),
+         Says("1 of 2 spans", "'Yahoo! Japan'")),
         ([("In Oslo\nand Rome", "Oslo\nand"), ("Yes! No", "Yes! No")],
-         "2 of 2 spans hold what ends a sentence in prediction, which cannot find such spans in "
-         "raw text: 'Oslo\\nand' for one"),
+         Says("2 of 2 spans", "'Oslo\\nand'")),
         ([("Yes! No", "No"), ("Am 17. Juni", "17. Juni")], None),
     ],
 )  # fmt: skip
 def test_they_are_counted_where_a_corpus_is_read_and_checked(
-    tmp_path: Path, texts: list[tuple[str, str]], said: str | None
+    tmp_path: Path, texts: list[tuple[str, str]], said: Says | None
 ) -> None:
     path = str(write(tmp_path, *texts))
-    expected = [] if said is None else [f"{path}: {said}"]
+    expected = [] if said is None else [said]
     notes = read_split(path, DataConfig(), SPANS, None).notes
-    assert [note for note in notes if "ends a sentence" in note] == expected
+    noted = [note for note in notes if "ends a sentence" in note]
+    assert noted == expected
+    assert all(note.startswith(f"{path}: ") for note in noted)
     found = [each.message for each in check(path).findings]
-    assert [message for message in found if "ends a sentence" in message] == [
-        message.removeprefix(f"{path}: ") for message in expected
-    ]
+    assert [message for message in found if "ends a sentence" in message] == expected

@@ -212,12 +212,10 @@ def test_all_lines_before_a_bad_byte_are_given(encoding: str, bad: bytes, mark: 
 
 
 def test_all_lines_before_one_that_is_too_long_or_has_half_a_character_are_given() -> None:
-    long = "file:3: expected a line of at most 4 characters, found a longer one. "
     found, message = lines_before(b"a\nb\nabcde\nc\n", max_line_chars=4)
-    assert (found, message.startswith(long)) == (["a", "b"], True)
-    half = "file:3: expected characters, found half of a surrogate pair, U+D83D. "
+    assert (found, message) == (["a", "b"], Says("file:3: ", "4 characters"))
     found, message = lines_before(b"a\nb\n+2D0-\nc\n", "utf-7")
-    assert (found, message.startswith(half)) == (["a", "b"], True)
+    assert (found, message) == (["a", "b"], Says("file:3: ", "U+D83D"))
 
 
 def test_the_beginning_holds_what_could_be_read_and_the_error_follows_it(tmp_path: Path) -> None:

@@ -101,10 +101,7 @@ def test_a_folder_that_is_no_text_is_refused_by_the_name_of_what_is_wrong(tmp_pa
 def test_a_column_file_is_read_as_text_and_said_to_be_none(tmp_path: Path) -> None:
     path = tmp_path / "train.conll"
     path.write_text("New B-LOC\nYork I-LOC\n! O\n\nAda B-PER\n. O\n\n" * 9, encoding="utf-8")
-    said = (
-        f"{path}: read as plain text, and looks like a column file (2 columns separated by "
-        "blanks): tagkit convert makes plain text of it"
-    )
+    said = Says(f"{path}: read as plain text", "2 columns", "tagkit convert")
     corpus = read_texts(DataConfig(train_file=str(path)))
     assert corpus.train.notes == (said,)
     assert read_text(str(path), DataConfig(), WordUnits("blanks")).notes == (said,)

@@ -118,9 +118,7 @@ def test_analyses_without_a_meaning_are_refused() -> None:
         with refuses(DataError, "classes of texts", name, kind):
             tagkit.analyse([text], [text], analyses=[name])
     assert list(tagkit.analyse([text], [text]).to_dict()) == ["interval"]
-    with pytest.raises(
-        DataError, match=r"^analyses: expected some of measures, errors, slices, int"
-    ):
+    with refuses(DataError, "analyses: ", "measures, errors, slices"):
         tagkit.analyse([GOLD], [GOLD], analyses=["mistakes"])
 
 

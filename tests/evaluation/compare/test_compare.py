@@ -146,29 +146,28 @@ def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gold", "predicted", "message"),
     [
-        ("a O\nb O\n", "a O\nc O\n", "{pred}:2: expected 'b' as on {gold}:2, found 'c'"),
+        ("a O\nb O\n", "a O\nc O\n", ("{pred}:2: ", "'b'", "{gold}:2", "'c'")),
         ("# x y z\na O\nb O\n", "a O\n",
-         "{pred}:1: expected 'b' as on {gold}:3, found the end of the sentence"),
-        ("a O\n\nb O\n", "a O\nb O\n", "{pred}:2: expected the end of the sentence, found 'b'"),
+         ("{pred}:1: ", "'b'", "{gold}:3", "end of the sentence")),
+        ("a O\n\nb O\n", "a O\nb O\n", ("{pred}:2: ", "end of the sentence", "'b'")),
         ("a O\nb O\n", "a O\n\nb O\n",
-         "{pred}:1: expected 'b' as on {gold}:2, found the end of the sentence"),
+         ("{pred}:1: ", "'b'", "{gold}:2", "end of the sentence")),
         ("a O\n\nb O\n", "a O\n",
-         "{pred}:1: expected 'b' as on {gold}:3, found the end of the file"),
-        ("a O\n", "a O\n\nb O\n", "{pred}:3: expected the end of the file, found 'b'"),
-        ("a O\n", "", "{pred}:1: expected 'a' as on {gold}:1, found the end of the file"),
-        ("a O\n", "a\n", "{pred}:1: expected a token and a tag on each line, found one column"),
-        ("a B-X\n", "a NN\n", "{pred}: expected tags in the scheme iob2, found labels"),
-        ("a NN\n", "a B-X\n", "{pred}: expected tags in the scheme labels, found iob2"),
-        ("", "", "{gold}: holds no sentence"),
+         ("{pred}:1: ", "'b'", "{gold}:3", "end of the file")),
+        ("a O\n", "a O\n\nb O\n", ("{pred}:3: ", "end of the file", "'b'")),
+        ("a O\n", "", ("{pred}:1: ", "'a'", "{gold}:1", "end of the file")),
+        ("a O\n", "a\n", ("{pred}:1: ", "one column")),
+        ("a B-X\n", "a NN\n", ("{pred}: ", "iob2", "labels")),
+        ("a NN\n", "a B-X\n", ("{pred}: ", "iob2", "labels")),
+        ("", "", ("{gold}: ",)),
     ],
 )  # fmt: skip
 def test_files_with_other_tokens_or_other_kinds_of_tags_are_refused(
-    tmp_path: Path, gold: str, predicted: str, message: str
+    tmp_path: Path, gold: str, predicted: str, message: tuple[str, ...]
 ) -> None:
     paths = {"gold": write(tmp_path, "gold", gold), "pred": write(tmp_path, "pred", predicted)}
-    with pytest.raises(DataError) as caught:
+    with refuses(DataError, *(each.format(**paths) for each in message)):
         compare(paths["gold"], paths["pred"])
-    assert str(caught.value) == message.format(**paths)
 
 
 SEVERAL = "a NN B-X\nb VB O\n"
@@ -194,11 +193,9 @@ def test_predictions_of_several_columns_need_the_name_of_the_one_to_compare(
 def test_an_error_on_the_scheme_of_predictions_names_their_column(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold", SEVERAL)
     predicted = write(tmp_path, "pred", TWO_PREDICTED)
-    message = f"{predicted}: expected tags in the scheme labels, found iob2. pred_column names "
     for paths in ((gold, predicted), (predicted, None)):
-        with pytest.raises(DataError) as caught:
+        with refuses(DataError, f"{predicted}: ", "labels", "iob2", "pred_column"):
             compare(*paths, "data.tag_column=1", column=4)
-        assert str(caught.value) == f"{message}another column"
 
 
 def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from random_language_model import context_of
+from says import refuses
 from toy_language_model import END, ToyReader
 
 from tagkit.corpus.records.dataset import Split
@@ -141,7 +142,5 @@ def test_a_line_that_is_no_pair_is_refused_by_a_model_of_pairs() -> None:
     context = context_of("data.pairs=true", "data.context=line")
     assert isinstance(context.model, LanguageModel)
     reader = Reader(context.model, context.vocabulary, context.config.data)
-    with pytest.raises(DataError) as caught:
+    with refuses(DataError, "tab", "'a b'"):
         next(score_lines(reader, [["a\tb", "", "a b"]]))
-    expected = "expected a prefix and its continuation with one tab between them, found none: 'a b'"
-    assert str(caught.value) == expected

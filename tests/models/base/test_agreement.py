@@ -48,17 +48,17 @@ def test_tags_of_any_spans_agree_with_their_scheme(
 @pytest.mark.parametrize(
     ("scheme", "tags", "problem"),
     [
-        ("iobes", ("O", "B-X"), "expected 'E-X' beside 'B-X', as in the scheme iobes"),
-        ("iobes", ("O", "E"), "expected 'B' beside 'E', as in the scheme iobes"),
-        ("bilou", ("O", "B-X", "L-Y"), "expected 'L-X' beside 'B-X', as in the scheme bilou"),
-        ("iob2", ("O", "I-X", "B-Y"), "expected 'B-X' beside 'I-X', as in the scheme iob2"),
-        ("iob2", ("B-X",), "expected the tag O, as in every iob2, found none"),
-        ("iob2", ("O", "S-X"), "expected tags of the scheme iob2, which the model learns"),
-        ("iob2", (), "expected tags, as task = 'tag', found none"),
+        ("iobes", ("O", "B-X"), Says("'E-X'", "'B-X'", "iobes")),
+        ("iobes", ("O", "E"), Says("'B'", "'E'", "iobes")),
+        ("bilou", ("O", "B-X", "L-Y"), Says("'L-X'", "'B-X'", "bilou")),
+        ("iob2", ("O", "I-X", "B-Y"), Says("'B-X'", "'I-X'", "iob2")),
+        ("iob2", ("B-X",), Says("tag O", "iob2")),
+        ("iob2", ("O", "S-X"), Says("iob2")),
+        ("iob2", (), Says("task = 'tag'")),
     ],
 )
 def test_tags_that_no_spans_of_the_scheme_have_are_refused(
-    scheme: str, tags: tuple[str, ...], problem: str
+    scheme: str, tags: tuple[str, ...], problem: Says
 ) -> None:
     with refuses(BundleError, "vocabulary.json", problem):
         check_tags(config(f"data.train_scheme={scheme}"), tags, SETTINGS, WORDS)

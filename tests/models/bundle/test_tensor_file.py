@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
+from says import refuses
 
 from tagkit.models.bundle.tensor_file import (
     DTYPES,
@@ -117,11 +118,9 @@ DAMAGED = [
 @pytest.mark.parametrize("content", DAMAGED)
 def test_a_damaged_file_is_refused_before_memory_is_taken(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(
-        ValueError,
-        match=r"^a(: not a valid safetensors file: .{,200}| has numbers of an unknown type)$",
-    ):
+    with refuses(ValueError, "a") as refused:
         read_tensors(tmp_path / "a")
+    assert len(str(refused.value)) < 240
 
 
 def test_tensors_are_filled_from_a_file(tmp_path: Path) -> None:
@@ -132,7 +131,7 @@ def test_tensors_are_filled_from_a_file(tmp_path: Path) -> None:
     assert write_tensors(tmp_path / "b", tensors) == digest
     for change in (_of_another_name, _of_another_shape):
         change(tensors)
-        with pytest.raises(ValueError, match=r"^a holds other tensors$"):
+        with refuses(ValueError, "other tensors"):
             read_into(tmp_path / "a", tensors)
         tensors = some()
 

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ import torchcrf
 from hypothesis import given
 from hypothesis import strategies as st
 from marginals import marginals
+from says import Says, refuses
 from torch import Tensor
 
 from tagkit.nn.crf import chain as chain_module
@@ -472,22 +472,16 @@ DOORS = {
     "span_confidence": lambda chain: span_confidence(chain, PATH, torch.full((4,), -1)),
 }
 REFUSED = [
-    ({"mask": HOLE}, "mask: row 1 is False in column 1 and True in column 2; expected padding on "
-     "the right alone, without holes"),
-    ({"mask": torch.zeros(2, 3, dtype=torch.bool)},
-     "mask: row 0 is False in column 0; expected every row to begin with a token"),
-    ({"mask": HOLE.byte()}, "mask: expected torch.bool, found torch.uint8"),
-    ({"mask": HOLE[:, :2]}, "mask: expected shape (2, 3), found (2, 2)"),
-    ({"emissions": torch.zeros(3, 4)},
-     "emissions: expected shape (batch, time, tags), time at least 1, found (3, 4)"),
-    ({"emissions": torch.zeros(2, 0, 4), "mask": HOLE[:, :0]},
-     "emissions: expected shape (batch, time, tags), time at least 1, found (2, 0, 4)"),
-    ({"emissions": torch.zeros(2, 3, 4).long()},
-     "emissions: expected a floating-point dtype, found torch.int64"),
-    ({"transitions": torch.zeros(4, 1)},
-     "transitions: expected shape (4, 4) for 4 tags, found (4, 1)"),
-    ({"start": torch.zeros(1)}, "start: expected shape (4,) for 4 tags, found (1,)"),
-    ({"end": torch.zeros(5)}, "end: expected shape (4,) for 4 tags, found (5,)"),
+    ({"mask": HOLE}, Says("mask: row 1", "column 1", "column 2")),
+    ({"mask": torch.zeros(2, 3, dtype=torch.bool)}, Says("mask: row 0", "column 0")),
+    ({"mask": HOLE.byte()}, Says("mask: ", "torch.bool", "torch.uint8")),
+    ({"mask": HOLE[:, :2]}, Says("mask: ", "(2, 3)", "found (2, 2)")),
+    ({"emissions": torch.zeros(3, 4)}, Says("emissions: ", "(batch, time, tags)", "(3, 4)")),
+    ({"emissions": torch.zeros(2, 0, 4), "mask": HOLE[:, :0]}, Says("emissions: ", "(2, 0, 4)")),
+    ({"emissions": torch.zeros(2, 3, 4).long()}, Says("emissions: ", "torch.int64")),
+    ({"transitions": torch.zeros(4, 1)}, Says("transitions: ", "(4, 4)", "4 tags", "found (4, 1)")),
+    ({"start": torch.zeros(1)}, Says("start: ", "(4,)", "found (1,)")),
+    ({"end": torch.zeros(5)}, Says("end: ", "(4,)", "found (5,)")),
 ]  # fmt: skip
 
 
@@ -496,21 +490,21 @@ def test_a_chain_that_cannot_be_scored_is_refused_at_every_door(door: str) -> No
     enter: Callable[[Chain], object] = DOORS[door]
     enter(valid())
     for changes, message in REFUSED:
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        with refuses(ValueError, message):
             enter(valid(**changes))
 
 
 def test_a_path_of_another_shape_or_dtype_is_refused() -> None:
     for path, message in (
-        (PATH[:, :2], "tag ids: expected shape (2, 3), found (2, 2)"),
-        (PATH.bool(), "tag ids: expected torch.int64, found torch.bool"),
+        (PATH[:, :2], Says("tag ids: ", "(2, 3)", "(2, 2)")),
+        (PATH.bool(), Says("tag ids: ", "torch.int64", "torch.bool")),
     ):
         for score_it in (
             lambda path: path_score(valid(), path),
             lambda path: step_log_probs(valid(), MESSAGES, path),
             lambda path: weighted_loss(valid(), path, torch.ones(4)),
         ):
-            with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            with refuses(ValueError, message):
                 score_it(path)
 
 

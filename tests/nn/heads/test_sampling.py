@@ -47,6 +47,5 @@ def test_inverse_sigmoid_of_any_length_rises_to_the_rate(steps: int) -> None:
 
 
 def test_another_kind_is_refused_with_those_that_there_are() -> None:
-    expected = "sampling 'cubic': expected one of none, constant, linear, inverse-sigmoid"
-    with refuses(ValueError, expected):
+    with refuses(ValueError, "'cubic'", "none, constant, linear, inverse-sigmoid"):
         Sampling("cubic", 0.5, 10).probability(1)

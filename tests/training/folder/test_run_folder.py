@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import threading
 from pathlib import Path
@@ -108,15 +107,9 @@ def test_a_users_file_is_never_removed_and_is_named(
     fill(folder, {name: MINE[name]})
     for begin in (train, train_seeds):
         seeds = ["train.seeds=[1,2]"] if begin is train_seeds else []
-        with pytest.raises(CheckpointError) as caught:
+        with refuses(CheckpointError, f"{folder}: ", "output.dir") as caught:
             begin(quick(corpus, folder, *seeds), force=force)
-        problem = re.fullmatch(
-            f"{re.escape(str(folder))}: holds what no run of tagkit is known to have written: "
-            r"(.*)\. Name another folder \(output\.dir\), or move these away",
-            str(caught.value),
-        )
-        assert problem
-        assert name.startswith(problem[1].removesuffix("/"))
+        assert name.partition("/")[0] in str(caught.value).removeprefix(str(folder))
         assert read(folder) == {name: MINE[name]}
 
 
@@ -242,8 +235,7 @@ def test_where_one_folder_cannot_be_written_nothing_is_removed(
     before = read(run)
     # Root may write everywhere: the answer of the system is that of any other user.
     monkeypatch.setattr(os, "access", lambda path, _: path.name != name)
-    problem = f"{run / name}: cannot be written: Permission denied"
-    with pytest.raises(CheckpointError, match=f"^{re.escape(problem)}$"):
+    with refuses(CheckpointError, f"{run / name}: "):
         train(quick(corpus, run), force=True)
     assert read(run) == before
 
@@ -355,7 +347,7 @@ def test_a_manifest_that_cannot_be_read_is_refused(
     (run / MANIFEST).write_text(content)
     before = read(run)
     for flags in ({"force": True}, {"resume": True}, {}):
-        with pytest.raises(CheckpointError, match=f"{MANIFEST}: .*{expected}"):
+        with refuses(CheckpointError, f"{MANIFEST}: ", expected):
             train(quick(corpus, run), **flags)
     assert read(run) == before
 

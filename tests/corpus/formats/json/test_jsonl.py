@@ -277,23 +277,23 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ("[1]", "'[1]'"), ('{"text": ', "does not end on its line"), ("{}", "keys of nothing"),
         ('{"a": 1}', "the keys a"), ('{"text": " "}', 'a text, found " "'), ('{"text": 5}', "5"),
         ('{"text": "To Oslo", "spans": [{"start": 0, "end": 2, "text": "Oslo", "label": "LOC"}]}',
-         "'Oslo' at 0 to 2, as a span says, found 'To'"),
-        ('{"text": "x"}', "label (labels, class, category, intent), found the keys text"),
+         "'Oslo' at 0 to 2"),
+        ('{"text": "x"}', "the keys text"),
         ('{"text": "x", "label": null}', "label: "), ('{"text": "x", "accept": [null]}', "[null]"),
-        ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a"'),
-        ('["x", {"entities": ["O"]}]', 'start, end and label, found "O"'),
-        ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),
-        ('{"tokens": ["a"], "tags": [1]}', "1 (write the names of numbered classes)"),
-        ('{"tokens": ["a", ""], "tags": ["O", "O"]}', 'tokens: expected strings that are not'),
-        ('{"tokens": ["a"], "tags": ["O", "O"]}', "as many tags as tokens (1), found 2"),
+        ('["x", {"cats": {"a": "b"}}]', 'found {"a"'),
+        ('["x", {"entities": ["O"]}]', 'label, found "O"'),
+        ('{"tokens": [], "tags": []}', "tokens: "),
+        ('{"tokens": ["a"], "tags": [1]}', "1 (write the names"),
+        ('{"tokens": ["a", ""], "tags": ["O", "O"]}', "tokens: "),
+        ('{"tokens": ["a"], "tags": ["O", "O"]}', "tokens (1), found 2"),
         ('{"text": "x", "spans": [{"start": 0, "end": 2, "label": "X"}]}', "1 characters"),
-        ('{"text": "x", "spans": [{"start": 0, "end": 1}]}', "start, end and label, found {"),
+        ('{"text": "x", "spans": [{"start": 0, "end": 1}]}', "label, found {"),
         ('{"text": "x", "spans": [[0, true, "X"]]}', 'found [0, true, "X"]'),
         ('{"text": "\\ud800", "label": "a"}', "half of a surrogate pair"),
         ('{"text": "ab", "tokens": [{"start": 1, "end": 2}, {"start": 0, "end": 1}], "spans": []}',
-         "tokens: expected places in the text, in order"),
+         "tokens: "),
         ("[" * 100_000, "nested too deep"),
-        ('{"text": ' + "9" * 5000 + "}", "a number has over 4,300 digits"),
+        ('{"text": ' + "9" * 5000 + "}", "4,300 digits"),
     ],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, found: str) -> None:
@@ -308,7 +308,6 @@ LABEL_STUDIO = '{"id": 1, "data": {"text": "To Oslo"}, "annotations": [], "predi
 
 def test_a_record_of_a_list_is_named_by_its_number_too(tmp_path: Path) -> None:
     good, bad = '{"text": "a", "label": "x"}', '{"text": "a"}'
-    problem = "expected a label (labels, class, category, intent), found the keys text"
     for content, where in (
         (f"[{bad}, {bad}]", ["1: record 1: ", "1: record 2: "]),
         (f"[{good}, {good}, {bad}, {good}]\n", ["1: record 3: "]),
@@ -319,8 +318,7 @@ def test_a_record_of_a_list_is_named_by_its_number_too(tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text(content, "utf-8")
         errors: list[FormatError] = []
         read(tmp_path / "a.json", read_jsonl, format="jsonl-texts", on_error=errors.append)
-        found = [f"{each.line}: {each.problem}" for each in errors]
-        assert found == [f"{at}{problem}" for at in where]
+        assert [f"{each.line}: {each.problem.partition('expected')[0]}" for each in errors] == where
 
 
 @pytest.mark.parametrize("format", ["jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts"])
@@ -594,13 +592,13 @@ def test_a_copy_of_the_spans_text_is_compared_with_what_stands_at_its_place() ->
 
 
 def test_offsets_in_units_of_utf_16_are_recognised_by_the_copy() -> None:
-    said = r"Its offsets count units of UTF-16 \(an emoji is two\), not code points$"
     moved = {"start": 6, "end": 10, "text": "Oslo", "labels": ["LOC"]}
-    with pytest.raises(ValueError, match=rf"^expected 'Oslo' at 6 to 10, .* found 'slo '\. {said}"):
+    with refuses(ValueError, "'Oslo' at 6 to 10", "'slo '", "UTF-16"):
         span_of(TEXT, moved)
-    with pytest.raises(ValueError, match=rf"found 'ome\.'\. {said}"):
+    with refuses(ValueError, "'ome.'", "UTF-16"):
         span_of(TEXT, {"start": 23, "end": 27, "text": "Rome", "label": "LOC"})
-    with pytest.raises(ValueError, match=rf"^expected '\.' at 27 to 28, .* found none\. {said}"):
+    with refuses(ValueError, "'.' at 27 to 28", "UTF-16"):
         span_of(TEXT, {"start": 27, "end": 28, "text": ".", "label": "X"})
-    with pytest.raises(ValueError, match=r"found 'slo '$"):  # nor is it Rome by those units
+    with refuses(ValueError, "'slo '") as refused:  # nor is it Rome by those units
         span_of(TEXT, {**moved, "text": "Rome"})
+    assert "UTF-16" not in str(refused.value)

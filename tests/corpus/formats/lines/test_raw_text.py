@@ -49,8 +49,7 @@ def test_what_is_left_out_is_said_once(tmp_path: Path) -> None:
     items = [Sentence(("a",)), Document("b", ()), tagged, spanned, tagged, spanned]
     write(tmp_path, "a", write_text_lines, items, notes=notes)
     assert notes == [
-        f"raw text has no place for {what}: they are left out"
-        for what in ("tags", "feature columns", "labels", "spans")
+        Says("text", f" {what}: ") for what in ("tags", "feature columns", "labels", "spans")
     ]
 
 

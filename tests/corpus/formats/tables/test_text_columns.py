@@ -69,7 +69,7 @@ def test_predictions_may_have_the_columns_that_tagkit_writes(
     reading = ReaderOptions(DataConfig.model_validate(options), note=notes.append, own_columns=True)
     layout = find_text_layout(rows, "a.csv", reading)
     assert (layout.text, layout.label) == (expected or (1, 2))
-    assert notes == ["a.csv: its columns text and label are read"] * (expected is not None)
+    assert notes == [Says("a.csv: ", "text and label")] * (expected is not None)
     if expected and first[0] == "l" and options["text_column"] != "mail":
         with refuses(FileError, "a.csv:1", "data.text_column"):
             find_text_layout(rows, "a.csv", ReaderOptions(reading.data))
