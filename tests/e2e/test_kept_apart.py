@@ -51,7 +51,7 @@ def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(
         assert Says("written").within(ended.stderr)
         assert "history.jsonl, last/, seed-corpora/, tensorboard/" in ended.stderr
     else:
-        assert Says("output.dir", "current").within(ended.stderr)
+        assert Says("an empty name", "current").within(ended.stderr)
     found = {p.relative_to(mine).as_posix(): p.read_text() for p in mine.rglob("*") if p.is_file()}
     assert found == MINE
 

@@ -94,10 +94,12 @@ def test_an_epoch_whose_loss_on_dev_is_no_number_is_the_worst_and_a_run_goes_on_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: float
 ) -> None:
     losses = iter([broken, 1.5, broken, 1.2])
-    monkeypatch.setattr(
-        "tagkit.training.loop.run.dev_scores",
-        lambda *_: DevScores(next(losses), {"perplexity": 1.0}),
-    )
+
+    def scores(*_: object) -> DevScores:
+        loss = next(losses)
+        return DevScores(loss, {"perplexity": 1.0}, loss)
+
+    monkeypatch.setattr("tagkit.training.loop.run.dev_scores", scores)
     config = settings(tmp_path, "train.max_epochs=4", "train.patience=0")
     listener = StopAtSecondEpoch()
     with pytest.raises(Interrupted):

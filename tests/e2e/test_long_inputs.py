@@ -76,7 +76,7 @@ def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) ->
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
         for _ in range(200):
-            file.write(bytes(1 << 20))
+            file.write(b"a" * (1 << 20))
     program = (
         "from tagkit.cli.commands.benchmark import own_peak_mb\n"
         "from tagkit.corpus.lint.summary import summarise\n"

@@ -103,8 +103,8 @@ def test_names_of_columns_are_quoted_in_part(tmp_path: Path) -> None:
     (tmp_path / "t.conll").write_text("a\tO\n")
     named = DataConfig(text_column=LONG, label_column="label")
     for name, data, task, expected in (
-        ("t.tsv", named, "classify", "data.text_column = 'xxx"),
-        ("t.tsv", named.model_copy(update={"header": "no"}), "classify", "= 'xxx"),
+        ("t.tsv", named, "classify", "data.text_column='xxx"),
+        ("t.tsv", named.model_copy(update={"header": "no"}), "classify", "='xxx"),
         ("t.conll", DataConfig(token_column=LONG), "tag", "token column 'xxx"),
     ):
         path = str(tmp_path / name)

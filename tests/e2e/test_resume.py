@@ -339,7 +339,7 @@ def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
 @pytest.mark.slow
 def test_a_model_in_the_output_folder_cannot_be_the_one_to_begin_with(tmp_path: Path) -> None:
     train(settings(tmp_path))
-    for name, where in (("model", "is the output too"), ("model/best", r"lies in .*model, which")):
+    for name, where in (("model", "is the output too"), ("model/best", "lies in")):
         with refuses(ConfigError, name, where):
             train(settings(tmp_path, f"train.init_from={tmp_path / name}"), force=True)
     assert digests(tmp_path)
