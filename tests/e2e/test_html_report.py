@@ -103,7 +103,8 @@ def page(request: pytest.FixtureRequest) -> Path:
 
 
 # Every element with text of its own, with its colour, that behind it, and its place.
-TEXTS = """Array.from(document.querySelectorAll('body *')).filter(e =>
+# What a browser shows of a mark under the pointer (its title) is not drawn.
+TEXTS = """Array.from(document.querySelectorAll('body *:not(title)')).filter(e =>
     Array.from(e.childNodes).some(n => n.nodeType == 3 && n.data.trim())).map(e => {
   let behind = e, colour = 'rgba(0, 0, 0, 0)'
   while (behind && colour == 'rgba(0, 0, 0, 0)') {
