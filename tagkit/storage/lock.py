@@ -76,21 +76,21 @@ def locked(folder: Path, note: Callable[[str], None], *, is_output: bool = True)
 def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> FileLock | None:
     """The lock, held; None where the file system has none."""
     path = folder / LOCK
-    another = (", or ", ANOTHER_FOLDER) if is_output else ()
+    another = f", or {ANOTHER_FOLDER}" if is_output else ""
     # A soft lock is the existence of a file, which a kill leaves behind for ever.
     lock = FileLock(path, fallback_to_soft=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(path) and not _is_record(path):  # a file of the user is not overwritten
             problem = f"{path}: expected the lock file of a run, found something else; move it away"
-            raise CheckpointError(f"{problem}{''.join(another)}")
+            raise CheckpointError(f"{problem}{another}")
         # The last holder may remove the file between our opening and our locking it: `filelock`
         # notices that it has no name any more, and tries again.
         lock.acquire(timeout=_PATIENCE_S)
         return lock
     except Timeout:
         problem = f"{folder}: in use by {_owner(path)}; wait until it ends"
-        raise CheckpointError(f"{problem}{''.join(another)}") from None
+        raise CheckpointError(f"{problem}{another}") from None
     except (FileExistsError, NotADirectoryError):
         there = [place for place in (folder, *folder.parents) if os.path.lexists(place)]
         found = next((place for place in there if not place.is_dir()), folder)

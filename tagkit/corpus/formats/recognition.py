@@ -177,9 +177,10 @@ def _surest(formats: Iterable[Format], beginning: Beginning, source: str) -> Fou
     if others and others[0][0] == score:
         # A guess would be wrong half of the time, and nobody would notice.
         _, other, other_why = others[0]
-        both = f"{source}: may be {best.name} ({why}) or {other.name} ({other_why}). Choose with "
-        named = (f"data.format={best.name}", " or ", f"data.format={other.name}")
-        raise DataError(f"{both}{''.join(named)}")
+        raise DataError(
+            f"{source}: may be {best.name} ({why}) or {other.name} ({other_why}). Choose with "
+            f"data.format={best.name} or data.format={other.name}"
+        )
     if best.name == "text" and doubtful:
         why = f"raw text is expected, though its lines look like {max(doubtful)[1]}"
     return Found(

@@ -233,21 +233,20 @@ class _Decoder:
         """
         for mark, marked in _MARKS:
             if piece.startswith(mark):
-                problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
-                named = f"data.encoding={marked}"
-                raise FileError(self._source, 1, f"{problem}{named}")
+                problem = f"begins with the byte order mark of {marked.upper()}. Name it with"
+                raise FileError(self._source, 1, f"{problem} data.encoding={marked}")
         # Beside each letter of most scripts stands a byte that is a control character in UTF-8.
         begins = piece[:_LOOKED_AT]
         controls = len(begins) - len(begins.translate(None, _CONTROLS))
         if len(begins) >= _ENOUGH and 4 * controls > len(begins):
             problem = "holds control characters rather than text, as UTF-16 does. Name its encoding"
-            named = "data.encoding=utf-16-le"
-            raise FileError(self._source, 1, f"{problem} with {named} or utf-16-be")
+            named = "data.encoding=utf-16-le or utf-16-be"
+            raise FileError(self._source, 1, f"{problem} with {named}")
 
     def _failure(self, line: int, problem: str) -> FileError:
         """That the text is not in its encoding, and how another one is named."""
-        remedy = (". Name the file's encoding with ", "data.encoding", _EXAMPLES)
-        return FileError(self._source, line, f"{problem}{''.join(remedy)}")
+        remedy = f"Name the file's encoding with data.encoding{_EXAMPLES}"
+        return FileError(self._source, line, f"{problem}. {remedy}")
 
 
 def _too_long(source: str, number: int, limit: int) -> FileError:

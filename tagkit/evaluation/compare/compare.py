@@ -52,7 +52,7 @@ from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, span_tuples
 from tagkit.wording import listed
 
-# Of a record of JSON Lines, beside its classes; `inference.write.render` writes it.
+# Of a record of JSON Lines, beside its classes; `tagkit predict` writes it.
 PROBABILITIES = "probabilities"
 LabelReport = TagReport | ClassReport | JointReport
 

@@ -69,10 +69,9 @@ def refuse_removal(min_confidence: float | None) -> None:
         DataError: there is a probability below which answers are removed.
     """
     if min_confidence is not None:
-        both = "coverage=...", "min_confidence"
         raise DataError(
-            f"expected either {both[0]} or {both[1]}, found both: a set also has answers that are "
-            "improbable"
+            "expected either coverage=... or min_confidence, found both: a set also has answers "
+            "that are improbable"
         )
 
 

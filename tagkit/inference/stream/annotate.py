@@ -89,11 +89,10 @@ def _require_room_for_sets(output_format: str) -> None:
         DataError: it is one.
     """
     if output_format != JSONL:
-        coverage, format = "coverage=...", f"output_format={JSONL}"
-        found = "" if output_format == "auto" else f", found {output_format}"
+        found = "" if output_format == AUTO else f", found {output_format}"
         raise DataError(
-            f"the sets of {coverage} need {format}{found}: other formats hold one answer for each "
-            "sentence"
+            f"the sets of coverage=... need output_format={JSONL}{found}: other formats hold one "
+            "answer for each sentence"
         )
 
 

@@ -90,13 +90,13 @@ class Output:
 
     Attributes:
         file: name of the input.
-        text: whole lines, in a format that `render.py` writes; the last one of a file of CoNLL-U
+        text: whole lines, in a format that the answers write; the last one of a file of CoNLL-U
             has a line end where the file's has one.
         items: records for the writer of any other format.
         longest: number of words in the longest sentence that was cut; 0 if none was.
         tokens: number of tokens in the chunk.
         refused: records of which `text` and `items` have nothing.
-        removed: as in `min_confidence.Removed`.
+        removed: as in `Removed`.
     """
 
     # Strings, numbers, records and errors alone: workers send it from one process to another.

@@ -156,7 +156,7 @@ def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[s
 
     Args:
         inputs: the outputs for each.
-        style: of the output, in a format that `render.py` writes.
+        style: of the output, in a format that the answers write.
     """
     end = "\n" * style.apart
     for outputs in inputs:

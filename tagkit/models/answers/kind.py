@@ -239,12 +239,14 @@ class AnswerKind(ABC):
     Attributes:
         model: what has such answers, as messages begin: "this model classifies texts".
         by_token: whether it stands beside the tokens of a text, one a line; else a text is a line.
+        searches: whether a search finds it, which may have a beam.
         sets: the parts that can be predicted as sets; empty for none.
         lacks_sets: why there is none, in words.
     """
 
     model: str
     by_token: ClassVar[bool] = False
+    searches: ClassVar[bool] = False
     sets: tuple[str, ...] = ()
     lacks_sets: str = "predicts no labels"
 
@@ -268,7 +270,7 @@ class AnswerKind(ABC):
             DataError: there is one.
         """
         for option in ("beam", "max_units"):
-            if getattr(options, option) is not None:
+            if getattr(options, option) is not None and not self.searches:
                 raise DataError(f"{option}=... is for language models of data.pairs=true")
 
     def input_format(self, given: str) -> str:
@@ -320,10 +322,8 @@ class AnswerKind(ABC):
         if style.format in fitting:
             return
         first, *others = fitting
-        expected = ", ".join(["", *others]) + f" or {SHOW}"
-        setting = f"output_format={first}"
-        problem = self.format_problem(style)
-        raise DataError(f"{problem}: expected {setting}{expected}, found {style.format}")
+        expected = ", ".join([f"output_format={first}", *others]) + f" or {SHOW}"
+        raise DataError(f"{self.format_problem(style)}: expected {expected}, found {style.format}")
 
     @abstractmethod
     def format_problem(self, style: Style) -> str:

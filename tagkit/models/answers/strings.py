@@ -20,9 +20,11 @@ class StringAnswers(AnswerKind):
 
     Attributes:
         does: what a model with such answers does, in a few words.
+        of_labels: options that have a meaning for labels alone.
     """
 
     does = "writes strings"
+    of_labels: tuple[str, ...] = ("top", "threshold", "max_length", "min_confidence", "coverage")
     model = "this model writes strings"
 
     def check(
@@ -35,23 +37,15 @@ class StringAnswers(AnswerKind):
     ) -> None:
         """There are no labels."""
         super().check(options, top=top, coverage=coverage, precision=precision)
-        self.refuse_given(
-            top=bool(top), threshold=options.threshold is not None,
-            max_length=options.max_length != MAX_LENGTH,
-            min_confidence=options.min_confidence is not None, coverage=coverage is not None,
-        )  # fmt: skip
-
-    def refuse_given(self, **options: bool) -> None:
-        """Refuse options that have a meaning for labels alone.
-
-        Args:
-            options: whether each of them is given, by name.
-
-        Raises:
-            DataError: one is.
-        """
-        for name, is_given in options.items():
-            if is_given:
+        given = {
+            "confidence": options.confidence, "top": bool(top),
+            "threshold": options.threshold is not None,
+            "max_length": options.max_length != MAX_LENGTH,
+            "min_confidence": options.min_confidence is not None, "coverage": coverage is not None,
+            "precision": precision != "fp32",
+        }  # fmt: skip
+        for name, is_given in given.items():
+            if is_given and name in self.of_labels:
                 raise DataError(f"this model {self.does}: {name}=... is for labels")
 
     def assemble(self, text: Text, predictions: Sequence[StringAnswer]) -> StringAnswer:

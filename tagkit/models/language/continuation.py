@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import perplexity
-from tagkit.limits import MAX_BEAM, MAX_LENGTH, MAX_UNITS
+from tagkit.limits import MAX_BEAM, MAX_UNITS
 from tagkit.models.answers.kind import AUTO, AnswerKind, Origin, PredictionOptions, Style
 from tagkit.models.answers.strings import StringAnswers
 from tagkit.models.answers.texts import Input, Text
@@ -67,22 +67,12 @@ class PrefixAnswers(StringAnswers):
 
     does = "continues prefixes"
     model = LANGUAGE_MODEL
+    of_labels = (*StringAnswers.of_labels, "confidence", "precision")
+    searches = True
 
-    def check(
-        self,
-        options: PredictionOptions,
-        *,
-        top: int = 0,
-        coverage: float | None = None,
-        precision: str = "fp32",
-    ) -> None:
-        """There are no labels, and one precision."""
-        self.refuse_given(
-            confidence=options.confidence, top=bool(top), threshold=options.threshold is not None,
-            max_length=options.max_length != MAX_LENGTH,
-            min_confidence=options.min_confidence is not None, coverage=coverage is not None,
-            precision=precision != "fp32",
-        )  # fmt: skip
+    def check(self, options: PredictionOptions, **others: Any) -> None:
+        """There are no labels, and a search has numbers of its own."""
+        super().check(options, **others)
         check_count("max_units", options.max_units or MAX_UNITS)
         check_count("beam=...", options.beam or 0, 0, MAX_BEAM)
 

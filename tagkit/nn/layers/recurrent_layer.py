@@ -4,7 +4,7 @@
 
 with g one of `cells/` (Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.1-13.3 for the simple
 recurrence, 13.16-13.18 for two directions; Goodfellow, Bengio and Courville, sections 10.2, 10.3
-and 10.10). The networks are torch's fused ones, or loops over time (`cells/time_loop.py`).
+and 10.10). The networks are torch's fused ones, or loops over time (`recurrence/time_loop.py`).
 
 Two directions are two one-way networks, the second over each sequence reversed within its own
 length. That is exact under padding without packed sequences, with which torch does not use its fast

@@ -90,18 +90,18 @@ def refuse_unreadable(config: Config, *, resume: bool) -> None:
     output, values = Path(config.output.dir), option_values(config)
     is_resumed = resume and (_has_run(output) or os.path.exists(output / CURVE))
     back = ". A run is resumed with what it started with: put it back" if is_resumed else ""
-    for name in _READ:
-        option, value = name, values[name]
+    for option in _READ:
+        value = values[option]
         for path in value if isinstance(value, list) else filter(None, [value]):
             if not path.strip():  # Path("") would be the current folder
-                raise ConfigError(option, [f"expected a {_READ[name]}, found an empty name"])
-            is_replaced = not resume or name in _MODELS
+                raise ConfigError(option, [f"expected a {_READ[option]}, found an empty name"])
+            is_replaced = not resume or option in _MODELS
             if is_replaced and not is_pipe(path) and _is_inside(Path(path), output):
                 same = os.path.realpath(path) == os.path.realpath(output)
                 where = "is the output too" if same else f"lies in {output}, which is replaced"
                 raise ConfigError(option, [f"{path} {where}; name another (output.dir)"])
-            if name in _MISSING and not os.path.exists(path):
-                raise _MISSING[name](f"{option}: {path}: no such {_READ[name]}{back}")
+            if option in _MISSING and not os.path.exists(path):
+                raise _MISSING[option](f"{option}: {path}: no such {_READ[option]}{back}")
 
 
 def _has_run(folder: Path) -> bool:

@@ -63,8 +63,8 @@ def open_folder(
     if found and not is_there:
         raise CheckpointError(f"{folder}: is not empty, and holds no {what}; {ANOTHER_FOLDER}")
     if is_there and not (resume or force):
-        both = ("resume=True", " continues it, ", "force=True", " starts a new one")
-        raise CheckpointError(f"{folder}: holds a {what}; {''.join(both)}")
+        both = "resume=True continues it, force=True starts a new one"
+        raise CheckpointError(f"{folder}: holds a {what}; {both}")
     is_resumed = is_there and resume
     run_folder.check(resume=is_resumed, force=force)
     if is_resumed:

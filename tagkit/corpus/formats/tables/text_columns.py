@@ -241,8 +241,8 @@ def _settle(
     problem = f"expected a label and a text, found {found}. "
     if not reading.with_tags:  # the options are those of a model
         raise ValueError(f'{problem}Name the column of the texts "{TEXT}" in the first row')
-    named = ("data.label_column", " and ", "data.text_column")
-    raise ValueError(f"{problem}Name both with {''.join(named)}, by name or by number from 0")
+    named = "data.label_column and data.text_column, by name or by number from 0"
+    raise ValueError(f"{problem}Name both with {named}")
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:
