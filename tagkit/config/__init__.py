@@ -23,7 +23,16 @@ from tagkit.config.loading import (
     unknown_option,
     with_options,
 )
-from tagkit.config.option import BY_GRADIENT, Needs, Option, Section, options_of, tunable_options
+from tagkit.config.option import (
+    BY_GRADIENT,
+    Needs,
+    Option,
+    Section,
+    carried_by_models,
+    options_of,
+    tunable_options,
+)
+from tagkit.config.removed import REMOVED
 from tagkit.config.sections import (
     FORMER_DEFAULTS,
     Config,
@@ -47,6 +56,7 @@ __all__ = [
     "FORMER_DEFAULTS",
     "LARGEST",
     "MAX_CONFIG_BYTES",
+    "REMOVED",
     "Column",
     "Config",
     "DataConfig",
@@ -60,6 +70,7 @@ __all__ = [
     "TrainConfig",
     "allowed",
     "as_config",
+    "carried_by_models",
     "default_threads",
     "effective",
     "fixed",

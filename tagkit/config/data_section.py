@@ -4,12 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tagkit.config.option import BY_GRADIENT, CLASSES, LABELS, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Carried, Needs, Option, Section
 from tagkit.config.values import (
     Column,
     Encoding,
     Format,
-    Probability,
     Scheme,
     TagColumns,
     TrainScheme,
@@ -115,15 +114,7 @@ class DataConfig(Section):
     format: Annotated[Format, Option("Format of the input.", "recognised", tasks=LABELS)] = "auto"
     encoding: Annotated[Encoding, Option("Encoding of the files.")] = "utf-8"
     # A file without line ends, such as a binary one, would fill the memory before it is refused.
-    max_line_chars: Annotated[
-        int,
-        Field(ge=1000, le=2**31 - 1),
-        Option(
-            "Maximum length of a line, or of a text in a file of its own, in characters; longer "
-            "ones are refused.",
-            resume=True,  # it decides what is refused, and not how anything is read
-        ),
-    ] = MAX_LINE_CHARS
+    max_line_chars: Annotated[int, Field(ge=1000, le=2**31 - 1), Carried()] = MAX_LINE_CHARS
     # Names are those of CoNLL-U, whose columns are fixed.
     token_column: Annotated[
         Column | None,
@@ -205,16 +196,6 @@ class DataConfig(Section):
             needs=Needs("data.unit", ("bpe",)),
         ),
     ] = 8000
-    # Provilkov et al. 2020, who use 0.1. It changes training alone.
-    bpe_dropout: Annotated[
-        Probability,
-        Option(
-            "Probability that a merge of byte pairs is left out, drawn for each training batch; "
-            "of a language model for each epoch.",
-            tune=True,
-            needs=(Needs("data.unit", ("bpe",)), BY_GRADIENT),
-        ),
-    ] = 0.0
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries.", tasks=LABELS),

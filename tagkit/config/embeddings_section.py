@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Carried, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     CharCell,
@@ -16,10 +16,6 @@ _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
 # Of byte pairs none is rare and none is unknown. Taggers read them beside their words.
 _OF_RARE_WORDS = Needs("data.unit", but=("bpe",), exempt=TAGS)
-# Of a model that training starts from, words may be known that occur once in the corpus.
-_OF_SINGLE_WORDS = Needs(
-    "embeddings.min_count", (1,), alternative=Needs("train.init_from", but=("",))
-)
 
 
 class EmbeddingsConfig(Section):
@@ -40,15 +36,7 @@ class EmbeddingsConfig(Section):
             tasks=LABELS,
         ),
     ] = True
-    normalize_digits: Annotated[
-        bool,
-        Option(
-            "Read every digit (0 to 9) of a word as 0; not of its characters.",
-            inherit=True,
-            otherwise=False,
-            tasks=LABELS,
-        ),
-    ] = True
+    normalize_digits: Annotated[bool, Carried(inherit=True, otherwise=False, tasks=LABELS)] = True
     # Press and Wolf 2017; Inan et al. 2017.
     tied: Annotated[
         bool,
@@ -62,15 +50,6 @@ class EmbeddingsConfig(Section):
         Field(ge=1),
         Option("Minimum frequency of a word; rarer ones are unknown.", needs=_OF_RARE_WORDS),
     ] = 1
-    # A word that is seen once is a fair example of one never seen (Lample et al. 2016).
-    singleton_dropout: Annotated[
-        Probability,
-        Option(
-            "Probability that a word seen once is replaced by the unknown word.",
-            tasks=LABELS,
-            needs=(_OF_RARE_WORDS, _OF_SINGLE_WORDS),
-        ),
-    ] = 0.5
     # Gal and Ghahramani 2016. Characters and affixes of the word are kept.
     dropout: Annotated[
         Probability,
@@ -85,12 +64,6 @@ class EmbeddingsConfig(Section):
             "File of pretrained word vectors.", "none", inherit=True, otherwise="", tasks=LABELS
         ),
     ] = ""
-    # Files of vectors are sorted by frequency as a rule, so that the first ones cover most tokens.
-    max_vectors: Annotated[
-        int,
-        Field(ge=0),
-        Option("Maximum number of vectors to read; 0 for all.", inherit=True, needs=_WITH_VECTORS),
-    ] = 0
     # With it, words of the vectors that training never saw share a space with those that it saw.
     freeze_vectors: Annotated[
         bool,
@@ -126,10 +99,6 @@ class EmbeddingsConfig(Section):
             needs=_WITH_CHARACTERS,
         ),
     ] = 50
-    char_dropout: Annotated[
-        Probability,
-        Option("Dropout of character embeddings.", tasks=LABELS, needs=_WITH_CHARACTERS),
-    ] = 0.0
     # The network over the characters learns them only from thousands of sentences. Beside
     # pretrained vectors they lower the scores of all but the smallest corpora:
     # `training/setup/defaults.py`.
@@ -153,29 +122,8 @@ class EmbeddingsConfig(Section):
             tasks=LABELS,
         ),
     ] = ()
-    contextual_dim: Annotated[
-        int,
-        Field(ge=0, le=100_000),
-        Option(
-            "Dimension that these states are projected to, by trained weights; 0 for none.",
-            needs=Needs("embeddings.contextual", but=((),)),
-        ),
-    ] = 0
-    # States that change with each step cannot be kept on disk: each epoch reads every unit again.
-    freeze_contextual: Annotated[
-        bool,
-        Option(
-            "Use the language models of embeddings.contextual as they are; false trains them "
-            "further, which is slow.",
-            needs=(Needs("embeddings.contextual", but=((),)), BY_GRADIENT),
-        ),
-    ] = True
+    contextual_dim: Annotated[int, Field(ge=0, le=100_000), Carried()] = 0
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[
-        Size,
-        Option(
-            "Dimension of the embedding of each feature column.",
-            inherit=True,
-            needs=Needs("data.feature_columns", but=((),)),
-        ),
+        Size, Carried(inherit=True, needs=Needs("data.feature_columns", but=((),)))
     ] = 20

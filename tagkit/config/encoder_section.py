@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Carried, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     Cell,
@@ -95,23 +95,6 @@ class EncoderConfig(Section):
             needs=_WITH_GATES,
         ),
     ] = 0
-    sparsity: Annotated[
-        Probability,
-        Option(
-            "Share of the recurrent weights of the cell echo-state that are 0.",
-            inherit=True,
-            needs=_WITH_RESERVOIR,
-        ),
-    ] = 0.9
-    input_scale: Annotated[
-        float,
-        Field(gt=0),
-        Option(
-            "Largest absolute value of an input weight of the cell echo-state.",
-            inherit=True,
-            needs=_WITH_RESERVOIR,
-        ),
-    ] = 1.0
     # Vaswani et al. 2017, section 3.2.2.
     heads: Annotated[
         Size,
@@ -122,13 +105,7 @@ class EncoderConfig(Section):
         ),
     ] = 4
     feed_forward: Annotated[
-        int,
-        Field(ge=1, le=100),
-        Option(
-            "Units of the transformer's feed-forward layers, as a multiple of encoder.hidden.",
-            inherit=True,
-            needs=_WITH_ATTENTION,
-        ),
+        int, Field(ge=1, le=100), Carried(inherit=True, needs=_WITH_ATTENTION)
     ] = 4
     # Xiong et al. 2020: with the norm before, training needs no slow start.
     norm: Annotated[
@@ -149,14 +126,7 @@ class EncoderConfig(Section):
             needs=_WITH_ATTENTION,
         ),
     ] = "rotary"
-    max_positions: Annotated[
-        Size,
-        Option(
-            "Number of learned positions; tokens beyond them share the last one.",
-            inherit=True,
-            needs=Needs("encoder.positions", ("learned",)),
-        ),
-    ] = 512
+    max_positions: Annotated[Size, Carried(inherit=True)] = 512
     # Of one layer a step is that of an Elman network.
     transition_layers: Annotated[
         int,
@@ -203,16 +173,7 @@ class EncoderConfig(Section):
         ),
     ] = "sentence"
     # Bounds memory in prediction, and what a batch of training holds.
-    context_words: Annotated[
-        int,
-        Field(ge=1, le=100_000),
-        Option(
-            "Maximum number of words of a document that are read as one sequence; a longer "
-            "document is read in parts, which end with a sentence.",
-            inherit=True,
-            needs=Needs("encoder.context", ("document",)),
-        ),
-    ] = 2000
+    context_words: Annotated[int, Field(ge=1, le=100_000), Carried(inherit=True)] = 2000
     # "concat" doubles the features that the head reads; the others keep `hidden` of them.
     merge: Annotated[
         Literal["concat", "sum", "mean", "product"],

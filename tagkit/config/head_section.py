@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Carried, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     Pooling,
@@ -57,17 +57,9 @@ class HeadConfig(Section):
         ),
     ] = "auto"
     # Networks whose whole state is h, or h and c, so that a search can continue any hypothesis.
-    feedback_cell: Annotated[
-        Literal["lstm", "gru", "elman"],
-        Option("Recurrent cell of the decoder.", tasks=TAGS, needs=_FEEDBACK),
-    ] = "gru"
-    feedback_hidden: Annotated[
-        Size, Option("Hidden units of the decoder.", tasks=TAGS, needs=_FEEDBACK)
-    ] = 100
-    tag_dim: Annotated[
-        Size,
-        Option("Dimension of the embedding of the tag before.", tasks=TAGS, needs=_FEEDBACK),
-    ] = 25
+    feedback_cell: Annotated[Literal["lstm", "gru", "elman"], Carried()] = "gru"
+    feedback_hidden: Annotated[Size, Carried()] = 100
+    tag_dim: Annotated[Size, Carried()] = 25  # of the embedding of the tag before
     beam: Annotated[
         Size,
         Option("Hypotheses that decoding keeps; 1 is greedy.", tasks=TAGS, needs=_FEEDBACK),
@@ -148,14 +140,7 @@ class HeadConfig(Section):
         tuple[Size, ...],
         Option("Units of feed-forward layers between that vector and the classes.", tasks=CLASSES),
     ] = ()
-    activation: Annotated[
-        Literal["relu", "tanh", "gelu"],
-        Option(
-            "Activation of the feed-forward layers.",
-            tasks=CLASSES,
-            needs=Needs("head.hidden", but=((),)),
-        ),
-    ] = "relu"
+    activation: Annotated[Literal["relu", "tanh", "gelu"], Carried()] = "relu"
     dropout: Annotated[
         Probability,
         Option(
@@ -212,12 +197,6 @@ class HeadConfig(Section):
             tasks=("tag",),
         ),
     ] = Field(default_factory=dict)
-    # Encoder and embeddings are shared, so that either loss can drown the other.
-    class_loss: Annotated[
-        float,
-        Field(gt=0),
-        Option("Weight of the loss of the class beside that of the tags.", tasks=("both",)),
-    ] = 1.0
     # Grave et al. 2017; Jean et al. 2015. Where units are many, a step computes some of them.
     softmax: Annotated[
         Literal["auto", "full", "adaptive", "sampled"],
@@ -227,14 +206,6 @@ class HeadConfig(Section):
             tasks=TEXT,
         ),
     ] = "auto"
-    samples: Annotated[
-        Size,
-        Option(
-            "Units that a step of training computes with a sampled softmax.",
-            tasks=TEXT,
-            needs=Needs("head.softmax", ("sampled",)),
-        ),
-    ] = 1000
 
     # Goodfellow, Bengio and Courville, section 10.2.3.
     halt: Annotated[

@@ -18,7 +18,8 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tagkit.config.option import MarkedBool, options_of
+from tagkit.config.option import MarkedBool, carried_by_models, options_of
+from tagkit.config.removed import REMOVED, removed_option, without_removed
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import is_writable
@@ -157,6 +158,8 @@ def _plain(value: Any) -> Any:
 
 def unknown_option(name: str) -> str:
     """A sentence on a name that is no option's, with one that is near."""
+    if name in REMOVED:
+        return removed_option(name)
     # A section in place of one of its options: encoder=3.
     inside = [option for option in option_names() if option.startswith(f"{name}.")]
     if inside:
@@ -254,7 +257,7 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
     """
     if isinstance(given, Config):
         # Also what pydantic's own `model_copy` has changed, which checks nothing.
-        return parse_config(given.model_dump(exclude_unset=True), "configuration")
+        return _whole(*_read(given.model_dump(exclude_unset=True)), "configuration")
     if isinstance(given, str | Path):
         return load_config(given)
     tables = {name: _with_text(value) for name, value in given.items() if "." not in name}
@@ -273,13 +276,23 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
     Raises:
         ConfigError: any option is unknown or has a wrong value.
     """
-    config, problems = _validated(table)
+    return _whole(*_validated(table), source)
+
+
+def _whole(config: Config | None, problems: Mapping[str, list[str]], source: str) -> Config:
     if config is None or problems:
         raise ConfigError(source, _first(problems))
     return config
 
 
 def _validated(table: Mapping[str, Any]) -> tuple[Config | None, dict[str, list[str]]]:
+    """The configuration of tables that somebody wrote; and sentences, by option."""
+    left, removed = without_removed(table)
+    config, problems = _read(left)
+    return config, removed | problems
+
+
+def _read(table: Mapping[str, Any]) -> tuple[Config | None, dict[str, list[str]]]:
     """The configuration of the tables, None where it has none; and sentences, by option."""
     problems = unusable_values(table)
     config = None
@@ -309,7 +322,12 @@ def parse_saved(table: dict[str, Any], source: str) -> Config:
         given = table.get(section, {})
         if isinstance(given, dict):  # otherwise it is refused below
             table = {**table, section: {key: value, **given}}
-    return parse_config(table, source)
+    for name in REMOVED:
+        section, _, key = name.partition(".")
+        given = table.get(section)
+        if isinstance(given, dict) and name not in carried_by_models(Config):
+            table = {**table, section: {one: given[one] for one in given if one != key}}
+    return _whole(*_read(table), source)
 
 
 def with_options(config: Config, values: Mapping[str, Any]) -> Config:
@@ -323,7 +341,7 @@ def with_options(config: Config, values: Mapping[str, Any]) -> Config:
     problems = [problem for name, value in values.items() for problem in _put(table, name, value)]
     if problems:
         raise ConfigError("configuration", problems)
-    return parse_config(table, "configuration")
+    return _whole(*_read(table), "configuration")
 
 
 def to_toml(config: Config) -> str:
@@ -397,7 +415,7 @@ def toml_value(text: str) -> Any:
 
 def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     """Set a dotted name; a list with the problem where there is no such option."""
-    if name not in option_names():
+    if name not in option_names() and name not in REMOVED:
         return [unknown_option(name)]
     *sections, key = name.split(".")
     for section in sections:

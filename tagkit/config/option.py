@@ -10,7 +10,7 @@ entry in a list elsewhere.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -155,6 +155,13 @@ class Option:
         return (self.needs,) if isinstance(self.needs, Needs) else self.needs
 
 
+@dataclass(frozen=True, slots=True)
+class Carried(Option):
+    """What was an option (`removed.py`): no run sets it, and models of before have a value."""
+
+    help: str = ""
+
+
 @cache
 def options_of(section: type[Section]) -> Mapping[str, Option]:
     """Each option by its dotted name, those of nested sections included, in order of definition.
@@ -162,18 +169,28 @@ def options_of(section: type[Section]) -> Mapping[str, Option]:
     Raises:
         TypeError: a field has no `Option`.
     """
-    found: dict[str, Option] = {}
+    options = {name: o for name, o in _fields_of(section) if not isinstance(o, Carried)}
+    return MappingProxyType(options)  # cached: one caller must not change it for the others
+
+
+@cache
+def carried_by_models(section: type[Section]) -> Mapping[str, Option]:
+    """Each value that saved models alone have, by its dotted name, in order of definition."""
+    carried = {name: o for name, o in _fields_of(section) if isinstance(o, Carried)}
+    return MappingProxyType(carried)
+
+
+def _fields_of(section: type[Section]) -> Iterator[tuple[str, Option]]:
     for name, field in section.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, Section):
-            found |= {f"{name}.{key}": option for key, option in options_of(inner).items()}
+            yield from ((f"{name}.{key}", found) for key, found in _fields_of(inner))
             continue
         # pydantic keeps what it does not know of an Annotated[...] beside its own limits.
-        option = next((item for item in field.metadata if isinstance(item, Option)), None)
-        if option is None:
+        found = next((item for item in field.metadata if isinstance(item, Option)), None)
+        if found is None:
             raise TypeError(f"{section.__name__}.{name} has no Option")
-        found[name] = option
-    return MappingProxyType(found)  # cached: one caller must not change it for the others
+        yield name, found
 
 
 @cache

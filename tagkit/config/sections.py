@@ -243,7 +243,7 @@ def _excludes_ensemble(config: Config) -> str:
 
 
 def lm_problem(config: Config) -> str:
-    """Why the states that `train.lm_units` names cannot predict words; empty where they can."""
+    """Why the states of the encoder cannot predict words; empty where they can."""
     train, encoder = config.train, config.encoder
     if not train.lm_loss or not options_of(Config)["train.lm_loss"].serves(config.task):
         return ""
@@ -252,22 +252,17 @@ def lm_problem(config: Config) -> str:
             f"train.lm_loss = {train.lm_loss} predicts words, and with task = '{config.task}' and "
             f"data.unit = {config.data.unit!r} the model reads none: leave one of the two out"
         )
-    if train.lm_units != "characters" and config.embeddings.contextual:
+    if config.embeddings.contextual:
         return (
             f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "
-            "and those of embeddings.contextual have read the whole sentence: it needs "
-            "train.lm_units = 'characters'"
+            "and those of embeddings.contextual have read the whole sentence: leave one of the two "
+            "out"
         )
-    if train.lm_units != "characters" and encoder.cell == "transformer" and encoder.bidirectional:
+    if encoder.cell == "transformer" and encoder.bidirectional:
         return (
             f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "
             "and a transformer that reads in both directions has none: it needs "
-            "encoder.bidirectional = false, or train.lm_units = 'characters'"
-        )
-    if train.lm_units != "words" and config.embeddings.char_cell == "none":
-        return (
-            f"train.lm_units = {train.lm_units!r} needs a network over characters: "
-            "embeddings.char_cell is 'none'"
+            "encoder.bidirectional = false"
         )
     return ""
 

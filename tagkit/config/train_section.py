@@ -9,9 +9,6 @@ from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 from tagkit.limits import MAX_THREADS
 
 DEFAULT_BPTT = 512  # of texts with labels
-_FINE_TUNED = Needs("embeddings.freeze_contextual", (False,))
-_WITH_BASE = Needs("train.init_from", but=("",), alternative=_FINE_TUNED)
-_WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 # A language model has one direction; the network over characters has two.
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _TWO_DIRECTIONS = (
@@ -44,34 +41,6 @@ class TrainConfig(Section):
             tasks=LABELS,
         ),
     ] = "gradient"
-    ridge_penalty: Annotated[
-        Auto | Annotated[float, Field(gt=0)],
-        Option(
-            "Penalty of ridge regression, as a multiple of the mean variance of a state; auto: the "
-            "best on dev of 0.000001 to 0.1.",
-            needs=Needs("train.readout", ("ridge",)),
-        ),
-    ] = "auto"
-    # Howard and Ruder 2018, section 3.3: trained all at once, a model may forget what it knew
-    # before its head has learnt anything.
-    unfreeze: Annotated[
-        int,
-        Field(ge=0, le=1000),
-        Option(
-            "Epochs after which the next group of layers is trained too, from the head down to the "
-            "embeddings or language models; 0 for all from the start.",
-            needs=(_WITH_BASE, BY_GRADIENT),
-        ),
-    ] = 0
-    # The same, section 3.2, with 1 / 2.6: lower layers hold what is more general.
-    layer_lr_decay: Annotated[
-        float,
-        Field(gt=0, le=1),
-        Option(
-            "Learning rate of each group of layers as a share of that of the group above it.",
-            needs=(_WITH_BASE, BY_GRADIENT),
-        ),
-    ] = 1.0
     # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
     optimizer: Annotated[
         Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.", needs=BY_GRADIENT)
@@ -85,7 +54,8 @@ class TrainConfig(Section):
         Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
     ] = 0.9
     weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.", needs=BY_GRADIENT)] = 0.0
-    # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score.
+    # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score
+    # (`training/optim/lr_schedule.py`).
     schedule: Annotated[
         Literal["constant", "linear", "cosine", "plateau"],
         Option("Learning rate schedule.", needs=BY_GRADIENT),
@@ -96,16 +66,6 @@ class TrainConfig(Section):
         Field(ge=0),
         Option("Steps in which the learning rate rises from 0 to lr.", needs=BY_GRADIENT),
     ] = 0
-    anneal_factor: Annotated[
-        float,
-        Field(gt=0, lt=1),
-        Option("Factor by which plateau reduces the learning rate.", needs=_WITH_PLATEAU),
-    ] = 0.5
-    anneal_patience: Annotated[
-        int,
-        Field(ge=0),
-        Option("Epochs without a better dev score before plateau does so.", needs=_WITH_PLATEAU),
-    ] = 2
     # The defaults that are "auto" follow from the size of the corpus: `training/setup/defaults.py`.
     batch_size: Annotated[
         Auto | Annotated[int, Field(ge=1)],
@@ -174,25 +134,7 @@ class TrainConfig(Section):
             needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
         ),
     ] = 0.0
-    # Merity, McCann and Socher 2017, whose alpha and beta these are: 2 and 1 in language models.
-    activation_penalty: Annotated[
-        float,
-        Field(ge=0),
-        Option(
-            "Strength of the penalty on large states, after dropout; 0 for none.",
-            needs=BY_GRADIENT,
-        ),
-    ] = 0.0
-    temporal_penalty: Annotated[
-        float,
-        Field(ge=0),
-        Option(
-            "Strength of the penalty on changes from one state to the next; 0 for none.",
-            needs=BY_GRADIENT,
-        ),
-    ] = 0.0
-    # Beside tagging, over words (Rei 2017) and characters (Liu et al. 2018):
-    # `nn/softmax/language_loss.py`.
+    # Rei 2017: `nn/softmax/language_loss.py`.
     lm_loss: Annotated[
         float,
         Field(ge=0),
@@ -203,17 +145,6 @@ class TrainConfig(Section):
             needs=(BY_GRADIENT, Needs("encoder.context", ("sentence",))),
         ),
     ] = 0.0
-    lm_units: Annotated[
-        Literal["words", "characters", "both"],
-        Option(
-            "States that predict the words next to theirs in the language-model loss.",
-            needs=Needs("train.lm_loss", but=(0,)),
-        ),
-    ] = "words"
-    # The gradient is that of one large batch, exactly, at the memory of a small one.
-    accumulate: Annotated[
-        int, Field(ge=1), Option("Batches per step of the optimizer.", needs=BY_GRADIENT)
-    ] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
     max_grad_norm: Annotated[
         float,

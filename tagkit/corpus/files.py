@@ -43,7 +43,7 @@ from tagkit.wording import reason
 _OF_TRAINING = frozenset(
     {
         "train_file", "dev_file", "test_file", "train_sentences", "dev_fraction", "weights",
-        "train_scheme", "bpe_size", "bpe_dropout",
+        "train_scheme", "bpe_size",
     }
 )  # fmt: skip
 

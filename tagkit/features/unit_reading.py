@@ -7,7 +7,6 @@ Strube (2019) combine the subword units of a word for tagging. Either way a word
 with a blank before it, as inside a text: it is the same units wherever it stands.
 """
 
-import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,8 +19,6 @@ from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.json_text import kind_of
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.text.units import Units
-
-Cutter = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True)
@@ -39,10 +36,6 @@ class UnitReading:
     def cut(self, word: str) -> list[str]:
         """The units of a word; there is at least one, the blank before it."""
         return self.units.strings(f" {word}")
-
-    def sampler(self, dropout: float, generator: random.Random) -> Cutter:
-        """A `cut` for training, whose results differ from call to call."""
-        return lambda word: self.units.sample(f" {word}", dropout, generator)
 
     @property
     def known(self) -> tuple[str, ...] | None:
@@ -73,18 +66,15 @@ class UnitReading:
         return cls(kind.load(values.get("merges")), instead_of)
 
 
-def cut_all(
-    words: Sequence[str], cut: Callable[[str], Sequence[str]], *, each: bool
-) -> tuple[list[str], Ids]:
+def cut_all(words: Sequence[str], cut: Callable[[str], Sequence[str]]) -> tuple[list[str], Ids]:
     """The units of words, one word after another, and (words,) how many each word has.
 
     Args:
         words: in the order of the text.
-        cut: a word into units.
-        each: whether each occurrence of a word is cut, not each distinct word once.
+        cut: a word into units; each distinct word is cut once.
     """
-    known = {} if each else {word: cut(word) for word in dict.fromkeys(words)}
-    parts = [cut(word) for word in words] if each else [known[word] for word in words]
+    known = {word: cut(word) for word in dict.fromkeys(words)}
+    parts = [known[word] for word in words]
     return list(chain.from_iterable(parts)), np.fromiter(map(len, parts), np.int64, len(parts))
 
 

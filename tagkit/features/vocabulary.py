@@ -14,7 +14,7 @@ from typing import Any
 
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.features.language_part import LanguagePart, read_parts
-from tagkit.features.unit_reading import Cutter, UnitReading
+from tagkit.features.unit_reading import UnitReading
 from tagkit.features.word_features import affixes_of
 from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
@@ -122,28 +122,23 @@ class Vocabulary:
         """Whether the encoder reads units in place of words."""
         return self.units is not None and self.units.instead_of == "words"
 
-    def units_of(self, word: str, cut: Cutter | None = None) -> Sequence[str]:
-        """What the encoder reads of a word: the word itself, or its units.
-
-        Args:
-            word: of a sentence.
-            cut: of the model's units; None for theirs in prediction.
-        """
+    def units_of(self, word: str) -> Sequence[str]:
+        """What the encoder reads of a word of a sentence: the word itself, or its units."""
         if self.units is None or not self.reads_units:
             return (word,)
-        return (cut or self.units.cut)(word_key(word, self.lowercase, self.normalize_digits))
+        return self.units.cut(word_key(word, self.lowercase, self.normalize_digits))
 
-    def char_ids(self, word: str, cut: Cutter | None = None) -> list[int]:
+    def char_ids(self, word: str) -> list[int]:
         """Ids of a word's characters (code points); of a very long word those at both ends.
 
-        Or of the units that are read in their place; `cut` is as for `units_of`.
+        Or of the units that are read in their place.
         """
         # A prefix and a suffix say most about an unknown word; its middle costs memory alone.
         if len(word) > 2 * CHARS_AT_EACH_END:
             word = word[:CHARS_AT_EACH_END] + word[-CHARS_AT_EACH_END:]
         known = self._char_ids
         if self.units is not None and not self.reads_units:
-            return [known.get(unit, UNKNOWN_ID) for unit in (cut or self.units.cut)(word)]
+            return [known.get(unit, UNKNOWN_ID) for unit in self.units.cut(word)]
         return [known.get(char, UNKNOWN_ID) for char in word]
 
     def affix_ids(self, word: str) -> list[int]:

@@ -96,8 +96,8 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
         raise VectorsError(f"{path}: cannot be read: {reason(error)}") from None
     except MemoryError:
         raise VectorsError(
-            f"{path}: not enough memory for these vectors; set embeddings.max_vectors to read only "
-            "the first ones"
+            f"{path}: not enough memory for these vectors; shorten the file to its first lines, "
+            "which mostly are of the most frequent words"
         ) from None
 
 

@@ -11,11 +11,9 @@ In names of units each byte has a visible sign, as in GPT-2: "Ä " is a blank, "Ã
 """
 
 import os
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagkit.errors import ConfigError
@@ -87,35 +85,6 @@ class BytePairs(Units):
         found: list[str] = self._tokenizer.encode(_clean(line), add_special_tokens=False).tokens
         return found
 
-    def sample(self, line: str, dropout: float, generator: random.Random) -> list[str]:
-        """The units of a line where each possible merge is left out with a probability.
-
-        BPE-dropout (Provilkov, Emelianenko and Voita 2020, algorithm 1), in training alone: the
-        model meets several spellings of a word. The library draws from a generator that has no
-        seed, so that its own dropout gives another result in every run.
-        """
-        if not dropout:
-            return self.strings(line)
-        units: list[str] = []
-        for piece, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(_clean(line)):
-            units += self._merged(list(piece), dropout, generator)
-        return units
-
-    def _merged(self, units: list[str], dropout: float, generator: random.Random) -> list[str]:
-        """The units of a word after its merges, each drawn anew in every round."""
-        ranks, draw = self._ranks, generator.random
-        while len(units) > 1:
-            best, at = len(ranks), -1
-            for place, pair in enumerate(pairwise(units)):
-                rank = ranks.get(pair)
-                # Only pairs that could be merged are drawn for, as in the paper.
-                if rank is not None and draw() >= dropout and rank < best:
-                    best, at = rank, place
-            if at < 0:  # every possible merge was dropped, or there was none
-                break
-            units[at : at + 2] = [units[at] + units[at + 1]]
-        return units
-
     def join(self, units: Sequence[str]) -> str:
         """The text of units, exactly; bytes that are no UTF-8 are read as U+FFFD."""
         # Units that a language model draws need not be the bytes of whole characters.
@@ -147,10 +116,6 @@ class BytePairs(Units):
             merges[left, right] = None
             known.add(left + right)
         return cls(tuple(merges))
-
-    @cached_property
-    def _ranks(self) -> dict[tuple[str, str], int]:
-        return {pair: rank for rank, pair in enumerate(self.merges)}
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":

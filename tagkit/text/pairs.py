@@ -7,7 +7,6 @@ the delimiter, and what it predicts next is the continuation (Liu et al. 2018; J
 2021, section 9.9, contextual generation).
 """
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -49,10 +48,6 @@ class PairUnits(Units):
     def strings(self, line: str) -> list[str]:
         """The texts of the units alone."""
         return _by_side(line, self.units.strings)
-
-    def sample(self, line: str, dropout: float, generator: random.Random) -> list[str]:
-        """As `strings`, with the units of each side drawn at random."""
-        return _by_side(line, lambda side: self.units.sample(side, dropout, generator))
 
     def join(self, units: Sequence[str]) -> str:
         """The line that has these units."""

@@ -7,7 +7,6 @@ Each kind cuts a line into units and joins them again:
     bpe          pairs of bytes that were merged; in `text.byte_pairs`
 """
 
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,10 +49,6 @@ class Units(ABC):
     def strings(self, line: str) -> list[str]:
         """The texts of the units alone, which is faster."""
         return [unit.text for unit in self.cut(line)]
-
-    def sample(self, line: str, dropout: float, generator: random.Random) -> list[str]:
-        """As `strings`, in training, where units may differ from epoch to epoch."""
-        return self.strings(line)
 
     @abstractmethod
     def join(self, units: Sequence[str]) -> str:

@@ -26,8 +26,7 @@ from tagkit.training.loop.dev_loss import NO_LOSS
 from tagkit.training.loop.run import Ending, Run
 from tagkit.training.loop.state import EpochPlan
 
-# Multiples of the mean variance of a state, for `train.ridge_penalty = "auto"`: the smaller the
-# corpus, the larger the best one.
+# Multiples of the mean variance of a state: the smaller the corpus, the larger the best one.
 PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # Tokens of dev, at most, that the scales are fitted on: these are one or two numbers.
 _SCALE_TOKENS = 8_192
@@ -57,13 +56,13 @@ def solve_readout(run: Run) -> Ending:
         for each in readouts
     ]
     plan = state.plan_epoch()
-    for batches in plan.steps:
+    for batch in plan.steps:
         began = time.perf_counter()
-        for own, rows in zip(sums, _rows_of_step(run, readouts, batches), strict=True):
+        for own, rows in zip(sums, _rows_of_step(run, readouts, batch), strict=True):
             for each in rows:
                 own.add(each)
         state.schedule.next_step()  # it counts steps; its rate is 0
-        state.count_step(batches, 0.0, 0, time.perf_counter() - began, finite=True)
+        state.count_step(batch, 0.0, 0, time.perf_counter() - began, finite=True)
         run.listener.on_step(run.step_facts(len(plan.steps)))
         if run.stop_requested():
             # The checkpoint before the first step is the one to resume from.
@@ -78,7 +77,7 @@ def solve_readout(run: Run) -> Ending:
         remedy = "look for wrong values in the vectors, or " if has_vectors else ""
         raise TrainingError(
             f"the states of the training corpus are not finite: {remedy}lower "
-            "encoder.input_scale or encoder.spectral_radius"
+            "encoder.spectral_radius"
         )
     _place_best(run, readouts, sums)
     _estimate_loss(run, plan)
@@ -88,9 +87,7 @@ def solve_readout(run: Run) -> Ending:
     return "epochs"
 
 
-def _rows_of_step(
-    run: Run, readouts: Sequence[Readout], batches: Sequence[Ids]
-) -> list[list[Rows]]:
+def _rows_of_step(run: Run, readouts: Sequence[Readout], batch: Ids) -> list[list[Rows]]:
     """For each read-out the rows of this process's share of a step."""
     state = run.state
     while True:
@@ -99,14 +96,14 @@ def _rows_of_step(
         try:
             pieces = [
                 _examples(run, readouts, state.micro_batches.load(piece))
-                for piece in state.micro_batches.split(batches)
+                for piece in state.micro_batches.split(batch)
             ]
             return [
                 [readout.rows(piece[number]) for piece in pieces]
                 for number, readout in enumerate(readouts)
             ]
         except (RuntimeError, MemoryError) as error:
-            state.micro_batches.shrink(batches, error)  # raises `error` unless memory is short
+            state.micro_batches.shrink(batch, error)  # raises `error` unless memory is short
 
 
 def _examples(run: Run, readouts: Sequence[Readout], batch: Batch[Tensor]) -> list[ReadoutBatch]:
@@ -117,21 +114,16 @@ def _examples(run: Run, readouts: Sequence[Readout], batch: Batch[Tensor]) -> li
 
 def _place_best(run: Run, readouts: Sequence[Readout], sums: Sequence[RidgeSums]) -> None:
     """Give the model the solution whose penalty is best on dev; of equal ones the smallest."""
-    chosen = run.settings.ridge_penalty
-    penalties = PENALTIES if chosen == "auto" else (chosen,)
-    solutions = list(zip(*(own.solve(penalties) for own in sums), strict=True))
+    solutions = list(zip(*(own.solve(PENALTIES) for own in sums), strict=True))
     samples = [_examples(run, readouts, batch) for batch in _dev_batches(run)]
     by_readout = list(zip(*samples, strict=True)) if samples else [() for _ in readouts]
     scores = []
     for solution in solutions:
         _place(readouts, solution, by_readout)
-        if len(penalties) > 1:
-            scores.append(_dev_rank(run))
-    if len(penalties) == 1:
-        return
-    best = max(range(len(penalties)), key=lambda number: scores[number])
+        scores.append(_dev_rank(run))
+    best = max(range(len(PENALTIES)), key=lambda number: scores[number])
     _place(readouts, solutions[best], by_readout)
-    run.listener.on_note(f"ridge regression: the best penalty on dev is {penalties[best]:g}")
+    run.listener.on_note(f"ridge regression: the best penalty on dev is {PENALTIES[best]:g}")
 
 
 def _place(
@@ -171,6 +163,6 @@ def _estimate_loss(run: Run, plan: EpochPlan) -> None:
     """Count the loss of some of the steps as that of the epoch, of which it is an estimate."""
     encoded = run.prepared.encoded
     some = plan.steps[:: math.ceil(len(plan.steps) / _LOSS_STEPS)]
-    sentences = np.concatenate([batch for batches in some for batch in batches])
+    sentences = np.concatenate(some)
     mean = run.dev_loss.mean(encoded, sentences)
     run.state.position.loss, run.state.position.targets = mean, 1

@@ -6,7 +6,7 @@ The callbacks of a program leave a run as it is without them: see `undisturbed`.
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -62,14 +62,15 @@ def training_loop(run: Run) -> Ending:
         # `position` is in the checkpoint: a resumed run may begin in the middle of an epoch.
         while state.position.done < len(plan.steps):
             began = time.perf_counter()
-            batches = plan.steps[state.position.done]
+            sentences = plan.steps[state.position.done]
 
-            # Forward and backward. A step has `train.accumulate` batches, whose gradients add up.
+            # Forward and backward.
             try:
-                loss, targets = forward_backward(state, batches, plan.targets_per_step)
+                loss, targets = forward_backward(state, sentences, plan.targets_per_step)
             except (RuntimeError, MemoryError) as error:
                 optimizer.zero_grad()
-                state.micro_batches.shrink(batches, error)  # raises `error` unless memory is short
+                # Raises `error` unless memory is short.
+                state.micro_batches.shrink(sentences, error)
                 continue  # the same step again, in smaller pieces
 
             # Clip, step, average. The schedule counts skipped steps too, so that it ends in time.
@@ -83,7 +84,7 @@ def training_loop(run: Run) -> Ending:
 
             # Count it. After several steps in a row that were not finite the run goes back.
             seconds = time.perf_counter() - began
-            state.count_step(batches, loss, targets, seconds, finite=gradients.finite)
+            state.count_step(sentences, loss, targets, seconds, finite=gradients.finite)
             run.count_time(seconds, plan)
             if state.consecutive_nonfinite == 1:
                 listener.on_note(f"step {state.step}: {_nonfinite(loss, run.settings)}")
@@ -118,13 +119,11 @@ def training_loop(run: Run) -> Ending:
     return ending
 
 
-def forward_backward(
-    state: RunState, batches: Sequence[Ids], targets_per_step: float
-) -> tuple[float, int]:
+def forward_backward(state: RunState, sentences: Ids, targets_per_step: float) -> tuple[float, int]:
     """Add the gradients of a step's loss, divided by `targets_per_step`, to the parameters.
 
-    Gradients are sums over batches, over the pieces into which these are cut where memory is short,
-    and over processes. This is a function of its own so that a failed attempt keeps no tensors.
+    Gradients are sums over the pieces into which a batch is cut where memory is short, and over
+    processes. This is a function of its own so that a failed attempt keeps no tensors.
 
     Returns:
         The loss, summed, in nats, and the number of its targets.
@@ -133,7 +132,7 @@ def forward_backward(
     prepared.task.begin_step(prepared.model, state.step)
     # (2,) loss and targets, in float64: a sum of many pieces and processes keeps its digits.
     sums = torch.zeros(2, dtype=torch.float64)
-    for piece in state.micro_batches.split(batches):
+    for piece in state.micro_batches.split(sentences):
         batch = state.micro_batches.load(piece)
         optimizer.before_forward(batch)
         with autocast(prepared.device, prepared.config.train.precision):

@@ -28,15 +28,12 @@ def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
     assert described("train.momentum") == (
         "0.9", "Momentum of sgd.", ('Only with train.optimizer = "sgd".',)
     )  # fmt: skip
-    assert described("head.activation")[2] == (
-        'Only with task = "classify" or "both".', "Not with head.hidden = [].",
-    )  # fmt: skip
+    assert described("head.sampling_steps")[2] == (
+        'Only with task = "tag" or "both".',
+        'Only with head.sampling = "linear" or "inverse-sigmoid".',
+    )
     assert described("train.bptt")[2] == (
         'Not with encoder.cell = "transformer", but for task = "language-model".',
-    )
-    assert described("train.unfreeze")[2] == (
-        'Not with train.init_from = "", unless embeddings.freeze_contextual = false.',
-        'Only with train.readout = "gradient".',
     )
     assert described("data.tag_column")[0] == ""
 

@@ -288,18 +288,6 @@ def test_a_corpus_with_tags_and_classes_serves_every_task(task: str, tmp_path: P
         assert parameter.grad is not None, name
 
 
-def test_the_class_weighs_as_much_beside_the_tags_as_the_option_says(tmp_path: Path) -> None:
-    files, totals = tiny.joint(tmp_path), []
-    for weight in (1, 3, 5):
-        torch.manual_seed(1)
-        chosen = config(tmp_path, files, f"head.class_loss={weight}", task="both")
-        prepared = prepare(chosen, torch.device("cpu"))
-        total, _ = prepared.model.eval()(to_tensors(prepared.encoded.batch([0, 1, 2])))
-        totals.append(float(total.detach()))
-    assert totals[1] > totals[0]
-    assert totals[2] - totals[1] == pytest.approx(totals[1] - totals[0], rel=1e-4)
-
-
 @pytest.mark.parametrize(
     ("option", "weights"),
     [

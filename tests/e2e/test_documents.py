@@ -134,8 +134,8 @@ def test_gradients_of_pieces_and_of_shares_are_those_of_the_whole_batch(
     state = RunState(prepared, processes_of(CPU), print)
     documents = prepared.encoded.documents
     assert documents is not None
-    batches = [np.flatnonzero(documents < 3), np.flatnonzero((documents > 4) & (documents < 9))]
-    wanted = computed(state, batches)
+    batch = np.flatnonzero((documents > 4) & (documents < 9))
+    wanted = computed(state, batch)
     whole, sizes = Model.forward, []
 
     def limited(model: Model, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
@@ -148,7 +148,7 @@ def test_gradients_of_pieces_and_of_shares_are_those_of_the_whole_batch(
     with monkeypatch.context() as patch:
         patch.setattr(Model, "forward", limited)
         state.micro_batches.note = notes.append
-        found = computed(state, batches)
+        found = computed(state, batch)
     assert notes == [
         "too little memory for 4 documents at a time; from now on steps are taken in pieces of 2",
         "too little memory for 2 documents at a time; from now on steps are taken in pieces of 1",
@@ -161,11 +161,11 @@ def test_gradients_of_pieces_and_of_shares_are_those_of_the_whole_batch(
     for rank in range(3):
         processes = processes_of(CPU)
         processes.rank, processes.count = rank, 3
-        for piece in MicroBatches(prepared, processes, print).split(batches):
+        for piece in MicroBatches(prepared, processes, print).split(batch):
             for document in {*documents[piece]}:
                 assert {*np.flatnonzero(documents == document)} <= {*piece}
             read_ += piece.tolist()
-    assert sorted(read_) == sorted(np.concatenate(batches))
+    assert sorted(read_) == sorted(batch)
 
 
 def test_one_document_that_does_not_fit_into_memory_names_the_option(
@@ -177,10 +177,10 @@ def test_one_document_that_does_not_fit_into_memory_names_the_option(
     monkeypatch.setattr(Model, "forward", full)
     state = RunState(prepared, processes_of(CPU), lambda _: None)
     with pytest.raises(TrainingError) as refused:
-        computed(state, [np.arange(4)])
+        computed(state, np.arange(4))
     assert str(refused.value) == (
-        "too little memory for 1 document at a time; lower encoder.context_words or the sizes of "
-        "the model"
+        "too little memory for 1 document at a time; set encoder.context = 'sentence', or lower "
+        "the sizes of the model"
     )
 
 
@@ -331,7 +331,7 @@ def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [["head.kind=feedback"], ["head.kind=softmax"],
-                                  ["train.accumulate=2", "train.bptt=4", "train.flow_strength=0.1"],
+                                  ["train.bptt=4", "train.flow_strength=0.1"],
                                   ["encoder.cell=sru", "encoder.layers=2"]])  # fmt: skip
 def test_every_head_learns_from_documents(tmp_path: Path, more: list[str]) -> None:
     found = train(settings(tmp_path, "train.max_epochs=8", *more))

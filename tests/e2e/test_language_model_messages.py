@@ -143,16 +143,6 @@ def test_unknown_units_are_counted_part_by_part(
     assert unknown_units(prepared) == {"train": UnknownUnits(6, 1), "dev": UnknownUnits(2, 1)}
 
 
-def test_the_header_is_shown_of_a_text_that_is_cut_anew_in_each_epoch(tmp_path: Path) -> None:
-    import torch
-
-    pytest.importorskip("tokenizers")
-    options = ("data.unit=bpe", "data.bpe_size=300", "data.bpe_dropout=0.2")
-    prepared = prepare(language_config(tmp_path, "a d\n", *options), torch.device("cpu"))
-    lines = [*start_lines(prepared, prepared.task.describe(prepared.config), 1, 1)]
-    assert [line.split("  ")[-1] for line in lines[:2]] == ["0 % unknown", "0 % unknown"]
-
-
 @pytest.mark.parametrize(
     ("share", "text"),
     [(0, "0 %"), (1, "100 %"), (0.126, "13 %"), (0.024, "2.4 %"), (5e-4, "0.05 %")],

@@ -1,7 +1,6 @@
 """A classifier, a tagger or another language model that starts from a language model."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -153,30 +152,6 @@ class Watch(Listener):
     def on_epoch(self, epoch: Epoch) -> None:
         """Keep those of the epoch."""
         self.found.append(weights(self.prepared))
-
-
-@pytest.mark.parametrize("task", ["classify", "tag"])
-def test_frozen_layers_of_the_language_model_move_once_they_are_unfrozen(
-    task: str, folder: Path, tmp_path: Path
-) -> None:
-    pooled = ("head.pooling=concat",) if task == "classify" else ()
-    options = "train.max_epochs=4", "train.unfreeze=1", "train.layer_lr_decay=0.4", *pooled
-    watch = Watch()
-    train(config_from(folder, "word", task, tmp_path, *options, "train.patience=0"), watch)
-    old = weights(load_bundle(folder / "word"))
-    groups = watch.prepared.model.layer_groups()
-    assert [*groups] == ["embeddings", "layer 1", "layer 2", "head"]
-    for number, (before, after) in enumerate(pairwise(watch.found), start=1):
-        moved = {
-            group
-            for group, names in groups.items()
-            if any(not torch.equal(before[name], after[name]) for name in names)
-        }
-        assert moved == {*[*groups][-number:]}
-    assert len(watch.found) == 5
-    first = watch.found[0]
-    for name in groups["layer 1"] + groups["layer 2"]:
-        assert torch.equal(first[name], old[name])
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,7 @@ def test_a_line_over_the_limit_is_refused_by_every_reader(
 ) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"\n" + b"x" * size)
-    assert refusal(path, format=name, max_line_chars=1000) == (
-        Says("a:2", "1,000", "data.max_line_chars")
-    )
+    assert refusal(path, format=name, max_line_chars=1000) == (Says("a:2", "1,000", "shorter"))
 
 
 def test_a_line_of_just_the_limit_is_read_also_between_others(tmp_path: Path) -> None:
@@ -42,9 +40,7 @@ def test_texts_in_files_of_their_own_have_the_limit_too(tmp_path: Path) -> None:
     for label in ("neg", "pos"):
         (tmp_path / "classes" / label).mkdir(parents=True)
         (tmp_path / "classes" / label / "1.txt").write_bytes(b"short\n" * 200)
-    assert Says("1.txt:1", "1,000", "data.max_line_chars") == refusal(
-        tmp_path / "classes", max_line_chars=1000
-    )
+    assert Says("1.txt:1", "1,000", "shorter") == refusal(tmp_path / "classes", max_line_chars=1000)
     pair = tmp_path / "pair"
     pair.mkdir()
     (pair / "a.txt").write_bytes(b"short\n" * 200)
@@ -65,9 +61,7 @@ def test_a_line_of_a_parallel_file_has_the_limit_too(tmp_path: Path) -> None:
 def test_a_quote_that_is_not_closed_does_not_take_the_whole_file(tmp_path: Path, line: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text('text,label\nfine,x\n"' + line * 1000, encoding="utf-8", newline="")
-    assert refusal(path, format="csv", max_line_chars=1000) == (
-        Says("a.csv:3", "1,000", "data.max_line_chars")
-    )
+    assert refusal(path, format="csv", max_line_chars=1000) == (Says("a.csv:3", "1,000", "quote"))
 
 
 @pytest.mark.slow

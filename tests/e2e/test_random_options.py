@@ -68,9 +68,9 @@ def test_options_drawn_by_chance_keep_the_promises(tmp_path: Path, task: str, se
     # Its own configuration trains it again.
     own = trained.folder / "best" / "config.toml"
     refuse_unfit(load_config(own, flags={"output.dir": str(tmp_path / "again")}), resume=False)
-    # Another run begins from it, and trains layer after layer.
-    further = {"train.init_from": str(trained.folder), "train.unfreeze": 1,
-               "train.checkpoint_every": 1000, "output.dir": str(tmp_path / "further")}  # fmt: skip
+    # Another run begins from it.
+    further = {"train.init_from": str(trained.folder), "train.checkpoint_every": 1000,
+               "output.dir": str(tmp_path / "further")}  # fmt: skip
     train(effective(with_options(config, further)))
     # Loaded, it answers the same, and a sentence alone as in a batch.
     loaded = load(trained.folder, "cpu")

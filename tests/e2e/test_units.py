@@ -22,7 +22,6 @@ from tagkit.text.records import Sentence
 from tagkit.training.trainer import train
 
 BPE = ["data.unit=bpe", "data.bpe_size=300"]
-DROPOUT = "data.bpe_dropout=0.3"
 
 
 def settings(folder: Path, task: str, *overrides: str) -> Config:
@@ -34,7 +33,7 @@ def settings(folder: Path, task: str, *overrides: str) -> Config:
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("units")
-    train(settings(folder, "classify", *BPE, DROPOUT))
+    train(settings(folder, "classify", *BPE))
     return folder / "model" / "best"
 
 
@@ -150,10 +149,10 @@ def same(one: Predictor, other: Predictor, sentences: list[Sentence]) -> bool:
     ("task", "options"),
     mostly_slow(
         [
-            ("tag", [*BPE, DROPOUT]),
-            ("classify", [*BPE, DROPOUT]),
+            ("tag", BPE),
+            ("classify", BPE),
             ("classify", ["data.unit=character"]),
-            ("both", [*BPE, DROPOUT]),
+            ("both", BPE),
         ],
         always=0,
     ),

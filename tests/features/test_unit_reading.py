@@ -82,18 +82,16 @@ def test_an_unknown_character_is_the_unknown_unit_and_no_bytes_are() -> None:
     assert UNKNOWN_ID not in encode_words(units, IN_PLACE_OF_WORDS, chars=False).word_ids
 
 
-def test_words_are_cut_once_for_all_places_or_each_anew() -> None:
+def test_words_are_cut_once_for_all_places() -> None:
     calls: Counter[str] = Counter()
 
     def cut(word: str) -> list[str]:
         calls[word] += 1
         return [*word]
 
-    for each, count in ((False, 1), (True, 2)):
-        calls.clear()
-        units, lengths = cut_all(["ab", "c", "ab"], cut, each=each)
-        assert (units, lengths.tolist()) == (["a", "b", "c", "a", "b"], [2, 1, 2])
-        assert calls == {"ab": count, "c": 1}
+    units, lengths = cut_all(["ab", "c", "ab"], cut)
+    assert (units, lengths.tolist()) == (["a", "b", "c", "a", "b"], [2, 1, 2])
+    assert calls == {"ab": 1, "c": 1}
 
 
 @pytest.mark.parametrize(

@@ -248,8 +248,8 @@ def _of_texts(rng: Random) -> list[str]:
     settings = (
         "data.unit=character", "data.unit=bpe", "data.unit=word", "data.unit=x",
         "data.context=line", "data.context=x", "data.direction=backward", "data.bpe_size=1",
-        "head.softmax=adaptive", "head.softmax=sampled", "head.softmax=x", "head.samples=0",
-        "head.samples=99999", "embeddings.tied=false", "embeddings.tied=x", "train.bptt=0",
+        "head.softmax=adaptive", "head.softmax=sampled", "head.softmax=x",
+        "embeddings.tied=false", "embeddings.tied=x", "train.bptt=0",
         "train.bptt=1", "train.bptt=-1", "train.batch_size=1", "train.batch_size=9999",
         "encoder.bidirectional=true", "encoder.cell=gru", "encoder.cell=transformer",
         "encoder.weight_drop=0.5", "embeddings.dropout=0.99", "train.unfreeze=1",

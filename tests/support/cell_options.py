@@ -21,7 +21,7 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "skip, 2": ("skip", {"skip": 2}),
     "clockwork, 1 and 3": ("clockwork", {"periods": (1, 3)}),
     "echo-state, 0.5": (
-        "echo-state", {"leak": 0.5, "spectral_radius": 1.5, "sparsity": 0.2, "input_scale": 0.3},
+        "echo-state", {"leak": 0.5, "spectral_radius": 1.5},
     ),
     "deep-transition, 3": ("deep-transition", {"transition_layers": 3}),
     "deep-transition, 2, no skip": ("deep-transition", {"transition_skip": False}),
@@ -30,7 +30,7 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
         "deep-transition", {"transition_layers": 4, "transition_skip": False},
     ),
     "recurrent-highway, 3": ("recurrent-highway", {"transition_layers": 3}),
-    "echo-state, learned": ("echo-state", {"leak": "learned", "sparsity": 0.0}),
+    "echo-state, learned": ("echo-state", {"leak": "learned"}),
 }  # fmt: skip
 # Name of a case -> name of the cell, and its options. Each cell's own name is it with the defaults.
 CASES: dict[str, tuple[str, CellOptions]] = {name: (name, CELL_OPTIONS) for name in CELLS} | {

@@ -124,7 +124,7 @@ class Faulty:
 
 def settings_without_chance(folder: Path, *overrides: str, write: bool = True) -> Config:
     """A run without chance but for the order of the corpus."""
-    options = ["encoder.dropout=0", "encoder.word_dropout=0", "embeddings.singleton_dropout=0",
+    options = ["encoder.dropout=0", "encoder.word_dropout=0", "embeddings.min_count=2",
                "train.max_epochs=2", "train.checkpoint_every=3", "train.batch_size=9",
                *overrides]  # fmt: skip
     if write:

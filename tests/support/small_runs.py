@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tiny
+from carried import config_with
 
-from tagkit.config import Config, load_config
+from tagkit.config import Config
 
 QUIET = ["encoder.dropout=0", "encoder.locked_dropout=0", "encoder.word_dropout=0",
-         "embeddings.singleton_dropout=0"]  # fmt: skip
+         "embeddings.min_count=2"]  # fmt: skip
 TASKS: dict[str, Callable[[Path], dict[str, str]]] = {
     "tag": tiny.corpus,
     "classify": tiny.classified,
@@ -27,4 +28,4 @@ def of_task(folder: Path, task: str, *overrides: str) -> Config:
              f"output.dir={folder / 'model'}", *QUIET]  # fmt: skip
     small += [COLUMNS] if task == "columns" else [f"task={task}"]
     small += ["head.dropout=0"] if task in ("classify", "both") else []
-    return load_config(overrides=[*small, *overrides], flags=TASKS[task](folder))
+    return config_with([*small, *overrides], TASKS[task](folder))

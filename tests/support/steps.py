@@ -1,6 +1,5 @@
 """The training loop, for some of its steps; and a step of an optimizer without the loop."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +46,9 @@ def loop_steps(state: RunState, count: int) -> list[float]:
     """Let the loop take some steps, to the end of the epoch at most; the loss of each."""
     losses, count_step = [], state.count_step
 
-    def recorded(
-        batches: Sequence[Ids], loss: float, targets: int, seconds: float, *, finite: bool
-    ) -> None:
+    def recorded(batch: Ids, loss: float, targets: int, seconds: float, *, finite: bool) -> None:
         losses.append(loss)
-        count_step(batches, loss, targets, seconds, finite=finite)
+        count_step(batch, loss, targets, seconds, finite=finite)
 
     folder = RunFolder(Path("nowhere"), writes=False)
     run = Run(state, folder, {}, {}, _Counter(count), TimeBudget(0, 10**6), None)
@@ -77,8 +74,8 @@ class Computed:
     gradients: dict[str, Tensor]
 
 
-def computed(state: RunState, batches: list[Ids]) -> Computed:
-    """Let the loop compute a step of these batches, without taking it."""
+def computed(state: RunState, batch: Ids) -> Computed:
+    """Let the loop compute a step of this batch, without taking it."""
     found, position = Computed(0.0, 0, {}), state.position.targets
 
     def keep(loss: float) -> Clipped:
@@ -87,7 +84,7 @@ def computed(state: RunState, batches: list[Ids]) -> Computed:
                            if p.grad is not None}  # fmt: skip
         return Clipped(finite=True, usable=False)
 
-    plan = EpochPlan([batches], state.prepared.encoded.target_count)
+    plan = EpochPlan([batch], state.prepared.encoded.target_count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state.optimizer, "clip_gradients", keep)
         patch.setattr(state, "plan_epoch", lambda: plan)

@@ -4,8 +4,9 @@ import random
 from pathlib import Path
 
 import torch
+from carried import config_with
 
-from tagkit.config import Config, load_config
+from tagkit.config import Config
 from tagkit.features.batching.batch import Batch
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
@@ -92,7 +93,7 @@ def small(folder: Path, *overrides: str, **flags: object) -> Config:
         f"output.dir={folder / 'model'}",
     ]
     files = {f"data.{name}_file": str(folder / f"{name}.conll") for name in _SPLITS}
-    return load_config(overrides=[*options, *overrides], flags={**files, **flags})
+    return config_with([*options, *overrides], {**files, **flags})
 
 
 _ASKS = {

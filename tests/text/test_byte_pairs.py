@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import random
 import re
 import subprocess
 import sys
@@ -134,36 +133,6 @@ def test_a_lone_half_of_a_surrogate_pair_is_one_replacement_character() -> None:
 
 def test_units_that_are_no_whole_characters_join_to_replacement_characters() -> None:
     assert BytePairs(()).join(["Ã"]) == "\ufffd"
-
-
-@given(
-    st.text(st.characters(exclude_categories=["Cs", "Cn"])), st.floats(0.01, 0.99), st.integers()
-)
-def test_dropout_changes_the_units_and_never_the_text(line: str, dropout: float, seed: int) -> None:
-    found = UNITS.sample(line, dropout, random.Random(seed))
-    assert UNITS.join(found) == line
-    assert set(found) <= set(UNITS.names)
-    assert found == UNITS.sample(line, dropout, random.Random(seed))
-
-
-def test_without_luck_every_merge_is_dropped_and_with_it_none_is() -> None:
-    class Always(random.Random):
-        def __init__(self, value: float) -> None:
-            self.value = value
-
-        def random(self) -> float:
-            return self.value
-
-    line = " the possession"
-    assert UNITS.sample(line, 0.5, Always(0.0)) == [SIGNS[byte] for byte in line.encode()]
-    assert UNITS.sample(line, 0.5, Always(0.5)) == UNITS.strings(line)
-
-
-def test_each_possible_merge_is_dropped_with_the_probability_that_was_asked_for() -> None:
-    units, generator = BytePairs((("a", "b"),)), random.Random(1)
-    kept = sum(units.sample("ab", 0.3, generator) == ["ab"] for _ in range(2000))
-    # Standard deviation sqrt(0.3 * 0.7 / 2000) = 0.0102; four of them.
-    assert kept / 2000 == pytest.approx(0.7, abs=0.041)
 
 
 def test_what_was_written_is_read_again_and_copies_are_equal() -> None:

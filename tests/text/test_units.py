@@ -1,7 +1,5 @@
 """Units of text: where they are, and that joining undoes cutting."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +37,6 @@ def test_units_follow_each_other_and_their_strings_are_those_of_the_offsets(
 ) -> None:
     found = units.cut(line)
     assert [unit.text for unit in found] == units.strings(line)
-    assert units.sample(line, 0.0, random.Random(1)) == units.strings(line)
     place = 0
     for unit in found:
         assert place <= unit.start <= unit.end <= len(line)

@@ -365,9 +365,7 @@ def _model_lines(prepared: Prepared, description: Description, threads: int) -> 
     yield f"model  {description.architecture}, {plural(parameters, 'parameter')}, on {device}"
     if read := prepared.model.contextual:
         paths = listed([shown_name(part.path) for part in read.parts])
-        kept = config.embeddings.freeze_contextual
-        fate = "which are not trained" if kept else "which are trained further"
-        yield f"       {read.weights:,} of them are those of {paths}, {fate}"
+        yield f"       {read.weights:,} of them are those of {paths}, which are not trained"
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name

@@ -3,7 +3,6 @@
 A file may be larger than memory: its lines are read and cut again by whoever goes through them.
 """
 
-import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import overload
@@ -49,15 +48,6 @@ class UnitLines(Sequence[Sentence]):
     def cut_again(self, cut_by: Units) -> "UnitLines":
         """The same lines in other units."""
         return UnitLines(self.lines, cut_by, self._start, self._stop)
-
-    def sampled(self, dropout: float, seed: int) -> Iterator[Sentence]:
-        """The lines in units of which each possible merge is left out with a probability.
-
-        The same seed gives the same units.
-        """
-        generator = random.Random(seed)
-        sample = self.cut_by.sample
-        return (Sentence(tuple(sample(line, dropout, generator))) for line in self.texts())
 
     def texts(self) -> Iterator[str]:
         """The lines as they are written."""

@@ -34,7 +34,7 @@ _MARKS = (
 # Bytes that show UTF-16: a few control characters may be in any text.
 _ENOUGH, _LOOKED_AT = 20, 1000
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\r"})
-LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
+LINE_REMEDY = "Divide it into shorter ones"
 
 
 class ByteFacts:

@@ -364,7 +364,7 @@ def with_document_note(train: Split, limit: int) -> Split:
         return train
     said = (
         f"{train.path}: no mark of a document (-DOCSTART-, # newdoc): all of it is one document, "
-        f"read in parts of up to {limit:,} words (encoder.context_words)"
+        f"read in parts of up to {limit:,} words"
     )
     return replace(train, notes=(*train.notes, said))
 

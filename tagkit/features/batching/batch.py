@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Generic
 
 from tagkit.features import Array
-from tagkit.features.batching.contextual_states import ContextualUnits
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +44,14 @@ class Tokens(Generic[Array]):
             document are rows that follow each other, and the encoder reads them as one sequence.
             None where it reads each sentence by itself.
         contextual: (batch, time, values) states of language models at each token, zero where
-            padded, or, where these are trained, the units that they read; None in a model that
-            reads none.
+            padded; None in a model that reads none.
     """
 
     rows: Array
     mask: Array
     feature_ids: tuple[Array, ...]
     documents: Array | None = None
-    contextual: Array | ContextualUnits[Array] | None = None
+    contextual: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.contextual_states import ContextualInputs
 from tagkit.features.batching.document_batches import document_numbers, documents_of_rows
 from tagkit.features.batching.targets import Target
-from tagkit.features.unit_reading import Cutter, cut_all
+from tagkit.features.unit_reading import cut_all
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_features import AFFIXES_PER_WORD
 from tagkit.text.records import Sentence
@@ -183,14 +183,10 @@ class Encoded:
         cuts = np.cumsum(self.lengths)[:-1]
         return [ids.tolist() for ids in np.split(self.targets[name].values, cuts)]
 
-    def batch(
-        self,
-        indices: Sequence[int] | Ids,
-        inputs: tuple[Words[Arrays], Tokens[Arrays]] | None = None,
-    ) -> Batch[Arrays]:
-        """The sentences at `indices`, in that order, as one batch; `inputs` replace their own."""
+    def batch(self, indices: Sequence[int] | Ids) -> Batch[Arrays]:
+        """The sentences at `indices`, in that order, as one batch."""
         filled, positions = self.indexed.positions(indices)
-        words, tokens = inputs or words_and_tokens(self.indexed, self.encoded_words, indices)
+        words, tokens = words_and_tokens(self.indexed, self.encoded_words, indices)
         if self.contextual is not None:
             read = self.contextual.batch(indices, filled.shape[1])
             tokens = replace(tokens, contextual=read)
@@ -222,7 +218,6 @@ def words_and_tokens(
 def index(
     sentences: Sequence[Sentence],
     vocabulary: Vocabulary,
-    cut: Cutter | None = None,
     *,
     document_words: int = 0,
 ) -> Indexed:
@@ -231,7 +226,6 @@ def index(
     Args:
         sentences: with the feature columns of training.
         vocabulary: of the model. Where it reads units, these are the words here.
-        cut: of the units; None for theirs in prediction, where a word is cut once for all places.
         document_words: maximum number of words that are read as one sequence of a document; 0 to
             read each sentence by itself.
     """
@@ -239,7 +233,7 @@ def index(
     lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
     counts = np.ones(len(words), dtype=np.int64)  # (words,) of units
     if vocabulary.reads_units:
-        flat, counts = cut_all(words, lambda word: vocabulary.units_of(word, cut), each=bool(cut))
+        flat, counts = cut_all(words, vocabulary.units_of)
         # From the sum up to a sentence's end that up to the end of the one before is taken.
         lengths = np.diff(np.cumsum(counts)[np.cumsum(lengths) - 1], prepend=0)
     # dict.fromkeys keeps the order of first occurrence, which a set would not: the same corpus must
@@ -260,11 +254,9 @@ def index(
     )
 
 
-def encode_words(
-    words: Sequence[str], vocabulary: Vocabulary, *, chars: bool, cut: Cutter | None = None
-) -> EncodedWords:
-    """Words as ids; with `chars` their characters too, or units as `cut` gives them."""
-    spelt = [vocabulary.char_ids(word, cut) for word in words] if chars else []
+def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -> EncodedWords:
+    """Words as ids; with `chars` their characters too, or the units in place of these."""
+    spelt = [vocabulary.char_ids(word) for word in words] if chars else []
     return EncodedWords(
         word_ids=np.array([vocabulary.word_id(word) for word in words], dtype=np.int64),
         vector_rows=np.array([vocabulary.vector_row(word) for word in words], dtype=np.int64)

@@ -54,7 +54,6 @@ def build_embedding(
             cell=embeddings.char_cell,
             options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
             hidden=embeddings.char_hidden,
-            dropout=embeddings.char_dropout,
         )
     words = (
         WordEmbedding(
@@ -98,8 +97,6 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         leak=encoder.leak,
         skip=encoder.skip,
         periods=encoder.periods,
-        sparsity=encoder.sparsity,
-        input_scale=encoder.input_scale,
         heads=encoder.heads,
         feed_forward=encoder.feed_forward,
         norm=encoder.norm,
@@ -147,8 +144,6 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         word_dropout=word_dropout(config),
     )
     built.flow_strength = config.train.flow_strength
-    built.activation_strength = config.train.activation_penalty
-    built.temporal_strength = config.train.temporal_penalty
     for layer in built.stack():
         if isinstance(layer, RecurrentLayer):
             layer.weight_drop = encoder.weight_drop

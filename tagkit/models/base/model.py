@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.batching.batch import Batch, Tokens, Words
-from tagkit.features.batching.contextual_states import ContextualUnits, States, padded_rows
+from tagkit.features.batching.contextual_states import States, padded_rows
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
@@ -32,7 +32,6 @@ from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.ensemble import alone, together
 from tagkit.nn.layers.documents import JoinedRows
-from tagkit.nn.layers.dropout import activation_penalty, temporal_penalty, token_weights
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.inference import CachedWords, CharReader, read_cached
@@ -61,16 +60,6 @@ class ContextualStates(Protocol):
         Args:
             sentences: each is read by itself.
             device: where the models work.
-        """
-
-    def states(self, units: ContextualUnits[Tensor], mask: Tensor) -> Tensor:
-        """(batch, time, values of all models) states at each word, zero on padding.
-
-        Unlike those of `read` they have gradients, where the models are trained.
-
-        Args:
-            units: of the sentences.
-            mask: (batch, time) bool, True on real words.
         """
 
     def tensors(self) -> Mapping[str, Tensor]:
@@ -155,16 +144,11 @@ class Member(nn.Module):
 
     def token_inputs(self, vectors: Tensor, tokens: Tokens[Tensor]) -> Tensor:
         """(batch, time, features) vectors of tokens, from those of distinct words."""
-        read = tokens.contextual
-        if isinstance(read, ContextualUnits):
-            assert self.contextual is not None
-            read = self.contextual.states(read, tokens.mask)
-        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, read)
+        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, tokens.contextual)
         return inputs
 
 
 Fitted = FeatureCrf | BagOfWords  # what no gradient step changes
-LANGUAGE_MODELS = "language models"  # name of the group of those that are trained
 _OTHERS = "others"
 LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
 
@@ -271,34 +255,7 @@ class Model(Member, ABC):
         """Number of weights of a saved model."""
         beside = 0 if self.language_loss is None else count_parameters(self.language_loss)
         read = 0 if self.contextual is None else self.contextual.weights
-        if isinstance(self.contextual, nn.Module):
-            beside += count_parameters(self.contextual)  # which are among those that are read
         return count_parameters(self) - beside + read
-
-    def layer_groups(self) -> dict[str, list[str]]:
-        """Names of the parameters of each group of layers, from the input to the output.
-
-        Language models that are trained, embeddings, each layer of the encoder with the connection
-        past it, and all that follows: output layers and heads. Each parameter is in one group; no
-        group is empty.
-        """
-        groups: dict[str, list[str]] = {LANGUAGE_MODELS: [], "embeddings": []}
-        groups |= {f"layer {number}": [] for number in range(1, len(self.encoder.layers) + 1)}
-        groups["head"] = []
-        for name, _ in self.named_parameters():
-            match within_member(name).split("."):
-                case ["contextual", *_]:
-                    group = LANGUAGE_MODELS
-                case ["embed", *_]:
-                    group = "embeddings"
-                case ["encoder", "layers", number, *_]:
-                    group = f"layer {int(number) + 1}"
-                case ["encoder", "connections", number, *_]:  # the first is that of layer 2
-                    group = f"layer {int(number) + 2}"
-                case _:  # output layers too: they are about the tags, and may be new
-                    group = "head"
-            groups[group].append(name)
-        return {group: names for group, names in groups.items() if names}
 
     def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it: two numbers, a sum and a count.
@@ -335,60 +292,33 @@ class Model(Member, ABC):
                 own, ended = alone(own, number, members), alone(ended, number, members)
             total, count = self.loss_of(own, ended, batch)
             if sides is not None:
-                beside = self._language_loss_of(sides, inputs, batch)
+                beside = self._language_loss_of(sides, batch)
                 # The value stays that of the task, on dev as in training; it is NaN if this is not
                 # finite, so that the step is skipped.
                 total = total + (beside - beside.detach())
-        return self._regularised(total, penalties, topmost, states, mask), count
+        return self._regularised(total, penalties), count
 
-    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch[Tensor]) -> Tensor:
-        """The language-model loss, from states and vectors of the tokens."""
-        loss = self.language_loss
-        assert loss is not None
-        found = {"words": sides}
-        if loss.reads("characters"):
-            # Two of (batch, time, hidden of the characters): the final state of each direction.
-            ahead, back = inputs[..., self.embed.char_columns].chunk(2, dim=-1)
-            found["characters"] = (ahead, back)
-        own = {
-            kind: (ahead.float(), None if back is None else back.float())
-            for kind, (ahead, back) in found.items()
-        }
-        total: Tensor = loss(own, batch.target(LANGUAGE), batch.tokens.mask, batch.weights)
+    def _language_loss_of(self, sides: Sides, batch: Batch[Tensor]) -> Tensor:
+        """The language-model loss, from states of the tokens."""
+        assert self.language_loss is not None
+        ahead, back = sides
+        own = ahead.float(), None if back is None else back.float()
+        mask, words = batch.tokens.mask, batch.target(LANGUAGE)
+        total: Tensor = self.language_loss(own, words, mask, batch.weights)
         return total
 
     def _watched(self) -> AbstractContextManager[list[Tensor]]:
         """Within it the layers of the encoder give penalties, where a loss is regularised."""
         return watched_flow() if self.encoder.flow_strength and self.training else nullcontext([])
 
-    def _regularised(
-        self, total: Tensor, flow: Sequence[Tensor], topmost: Tensor, states: Tensor, mask: Tensor
-    ) -> Tensor:
+    def _regularised(self, total: Tensor, flow: Sequence[Tensor]) -> Tensor:
         """The same loss, whose gradient has that of the penalties.
 
         Args:
             total: the loss, summed over targets.
             flow: penalties of `_watched`, each 0 with a gradient.
-            topmost: (batch, time, hidden) states before dropout.
-            states: (batch, time, outputs) what the head reads.
-            mask: (batch, time) bool, True on real tokens.
         """
-        encoder = self.encoder
-        if flow:
-            total = total + encoder.flow_strength * torch.stack([*flow]).sum()
-        if not self.training:
-            return total
-        # The mean over the tokens of each text, or over all tokens, once divided by the targets.
-        weights = token_weights(mask, per_sequence=self.text_targets)
-        for strength, penalty, penalised in (
-            (encoder.activation_strength, activation_penalty, states),
-            (encoder.temporal_strength, temporal_penalty, topmost),
-        ):
-            if strength:
-                found = strength * penalty(penalised.float(), weights)
-                # Its gradient alone: the loss that is reported is that of the targets.
-                total = total + (found - found.detach())
-        return total
+        return total + self.encoder.flow_strength * torch.stack([*flow]).sum() if flow else total
 
     @torch.no_grad()
     def read_batch(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:

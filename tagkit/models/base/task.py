@@ -167,21 +167,20 @@ class Task(ABC):
 
     def batches(
         self, encoded: Examples, config: Config, generator: np.random.Generator
-    ) -> list[list[Ids]]:
-        """One epoch: the batches of each step, as sentences of the corpus.
+    ) -> list[Ids]:
+        """One epoch: the batch of each step, as sentences of the corpus.
 
         Args:
             encoded: the training corpus.
-            config: has the batches' size, and the number of them in a step.
+            config: has the batches' size.
             generator: of random numbers; its state before the call decides the whole epoch, so
                 that a resumed run can plan the same epoch again.
         """
         # Sentences are shuffled. A task whose examples continue each other, such as a language
         # model, overrides this with their order in the corpus.
         train, documents = config.train, encoded.documents
-        size, tokens, many = fixed(train.batch_size), train.batch_tokens, train.accumulate
-        batches = batches_of_documents(encoded.lengths, documents, size, tokens, generator)
-        return [batches[start : start + many] for start in range(0, len(batches), many)]
+        size, tokens = fixed(train.batch_size), train.batch_tokens
+        return batches_of_documents(encoded.lengths, documents, size, tokens, generator)
 
     def begin_step(self, model: "Model", step: int) -> None:  # noqa: B027 - optional
         """Prepare the model for a step of training; also called when a step is tried again.

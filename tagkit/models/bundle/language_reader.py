@@ -25,11 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from tagkit.config import Config, parse_saved, parse_toml
 from tagkit.errors import ConfigError
-from tagkit.features.batching.contextual_states import ContextualUnits, States, UnitRows
+from tagkit.features.batching.contextual_states import States
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.language.language_network import Carried, LanguageModel
@@ -48,9 +47,6 @@ PREFIX = "contextual."  # of the names of the language models' tensors in a save
 _ROWS = 32
 _STEPS = 16
 _MOVING = threading.Lock()
-# Units of a batch, at most, whose gates are in memory together in training: with 512 hidden units
-# they take 200 MB.
-_UNITS_WITH_GATES = 16_384
 
 
 @dataclass(frozen=True)
@@ -108,51 +104,6 @@ class LanguageReader:
         return SentenceUnits(
             [self._end, *(reversed(numbers) if self._backward else numbers)], places
         )
-
-    def states(self, rows: UnitRows[Tensor], mask: Tensor) -> Tensor:
-        """(batch, time, states) the state at each word, zero on padding.
-
-        With gradients where the weights have some. However long the sentences are, memory holds the
-        gates of a part of them alone: those of other parts are computed again in the backward pass.
-
-        Args:
-            rows: of the sentences.
-            mask: (batch, time) bool, True on real words.
-        """
-        row, word = mask.nonzero(as_tuple=True)  # (words of the batch,) each, row by row
-        places = rows.places[row, word]
-        steps = max(_STEPS, _UNITS_WITH_GATES // len(rows.units))
-        parts = torch.split(rows.units, steps, dim=1)
-        again = len(parts) > 1 and torch.is_grad_enabled()
-        found, indices = [], []
-        carried: Carried | None = None
-        for number, units in enumerate(parts):
-            (index,) = (places // steps == number).nonzero(as_tuple=True)
-            wanted = row[index], places[index] - number * steps
-            if again:
-                # Nothing is drawn at random in here.
-                states, carried = checkpoint(
-                    self._states_at, units, wanted, carried,
-                    use_reentrant=False, preserve_rng_state=False,
-                )  # fmt: skip
-            else:
-                states, carried = self._states_at(units, wanted, carried)
-            found.append(states)
-            indices.append(index)
-        # Those of all parts, (words of the batch, states), in the order of their words.
-        in_parts = torch.cat(found).float()
-        ordered = torch.empty_like(in_parts).index_copy(0, torch.cat(indices), in_parts)
-        # -> (batch, time, states)
-        padded = ordered.new_zeros(*mask.shape, ordered.shape[1])
-        return padded.index_put((row, word), ordered)
-
-    def _states_at(
-        self, units: Tensor, wanted: tuple[Tensor, Tensor], carried: Carried | None
-    ) -> tuple[Tensor, Carried]:
-        """The states at some rows and steps of a part of a text, and what is carried on."""
-        # (batch, steps) -> (batch, steps, states) -> (words, states)
-        states, after = self.model.read_on(units, carried)
-        return states[wanted], after
 
     @torch.inference_mode()
     def read(
@@ -230,11 +181,6 @@ class ContextualReader:
         """The states of all models at each word, side by side."""
         each = [reader.read(sentences, device) for reader in self.readers]
         return [np.concatenate(states, 1) for states in zip(*each, strict=True)]
-
-    def states(self, units: ContextualUnits[Tensor], mask: Tensor) -> Tensor:
-        """As described in `ContextualStates`."""
-        pairs = zip(self.readers, units.rows, strict=True)
-        return torch.cat([reader.states(rows, mask) for reader, rows in pairs], dim=2)
 
     def tensors(self) -> dict[str, Tensor]:
         """The weights of all models, by name."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tagkit.config import Config, options_of, training_scheme, without_effect_in
+from tagkit.config import Config, carried_by_models, options_of, training_scheme, without_effect_in
 from tagkit.errors import ConfigError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
@@ -49,7 +49,7 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
             in it.
     """
     problems = []
-    options = options_of(Config)
+    options = {**options_of(Config), **carried_by_models(Config)}
     for option_name, option in options.items():
         if not option.inherit:  # it decides neither which tensors there are nor what rows mean
             continue
@@ -103,7 +103,7 @@ def _contradictions(config: Config, base: Bundle, name: str) -> list[str]:
             f"data.direction: {name}, from which training begins, reads "
             f"{base.config.data.direction}, expected {config.data.direction}"
         )
-    options = options_of(Config)
+    options = {**options_of(Config), **carried_by_models(Config)}
     if options["data.feature_columns"].serves(base.config.task):
         columns = len(config.data.feature_columns)
         if columns != len(base.vocabulary.features):

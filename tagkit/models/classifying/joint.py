@@ -3,7 +3,7 @@
 Intents and slots are the usual case (Hakkani-Tür et al. 2016; Liu and Lane 2016). The loss is that
 of a text's tags and class together,
 
-    -log p(tags | x) - class_loss x log p(class | x)
+    -log p(tags | x) - log p(class | x)
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,7 +90,6 @@ class JointModel(Tagger):
         encoder: Encoder,
         head: Head,
         class_head: ClassHead,
-        class_loss: float,
         continuation: Tensor,
         feature_crf: FeatureCrf | None = None,
         others: Sequence[Member] = (),
@@ -102,7 +101,6 @@ class JointModel(Tagger):
             encoder: gives hidden states.
             head: of tags.
             class_head: of classes.
-            class_loss: weight of the classes' loss beside that of the tags.
             continuation: (tags,) id of the tag that continues each tag's span, or -1.
             feature_crf: as of `Tagger`.
             others: further members of an ensemble.
@@ -116,7 +114,6 @@ class JointModel(Tagger):
             others=others,
         )
         self.class_head = class_head
-        self.class_loss = class_loss
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the weighted sum of both losses; each token is one target."""
@@ -126,7 +123,7 @@ class JointModel(Tagger):
         classes = batch.target("classes")
         of_classes, _ = self.class_head.loss(states, final, mask, classes, batch.weights)
         of_tags, tokens = super().loss_of(states, final, batch)
-        return of_tags + self.class_loss * of_classes, tokens
+        return of_tags + of_classes, tokens
 
     def output_of(
         self,
@@ -210,7 +207,6 @@ class JointTask(TagTask):
             # The head of tags draws its weights first; see `build_embedding`.
             head=build_tag_head(config, vocabulary, encoder.outputs, data),
             class_head=build_class_head(config, vocabulary, encoder.outputs, data),
-            class_loss=config.head.class_loss,
             continuation=continuations(vocabulary.tags, training_scheme(config)),
             feature_crf=build_feature_crf(config, vocabulary),
             others=build_others(config, vocabulary, embed),

@@ -102,12 +102,13 @@ class ColumnTagger(Model):
         inputs = self.inputs(batch)
         with self._watched() as penalties:
             topmost, last = self.read_layers(inputs, batch.tokens)
-        mask = batch.tokens.mask
-        states, final = self.encoder.output(topmost, last, mask, final_is_read=self.reads_final)
+        states, final = self.encoder.output(
+            topmost, last, batch.tokens.mask, final_is_read=self.reads_final
+        )
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)
-        return self._regularised(total, penalties, topmost, states, mask), count
+        return self._regularised(total, penalties), count
 
     def read(self, tokens: Tokens[Tensor], words: CachedWords) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""

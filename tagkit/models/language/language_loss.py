@@ -54,15 +54,10 @@ def add_language_loss(model: Model, config: Config, words: Sequence[str]) -> Non
     # Again, as `train.init_from` may have brought another encoder.
     if problem := lm_problem(config):
         raise ConfigError("train.init_from", [problem])
-    units, parts = config.train.lm_units, {}
-    if units in ("words", "both"):
-        parts["words"] = (config.encoder.hidden, config.encoder.bidirectional)
-    if units in ("characters", "both"):
-        assert model.embed.chars is not None
-        parts["characters"] = (model.embed.chars.outputs // 2, True)
     model.language_loss = LanguageLoss(
         weight=config.train.lm_loss,
         per_token=not model.text_targets,
         words=len(words) + 1,
-        parts=parts,
+        features=config.encoder.hidden,
+        backwards=config.encoder.bidirectional,
     )

@@ -31,7 +31,6 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.features import Ids
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target
-from tagkit.features.batching.unit_dropout import ResegmentedText
 from tagkit.features.batching.unit_stream import (
     UnitStream,
     continuations_of,
@@ -178,21 +177,18 @@ class LanguageTask(Task):
         vocabulary: Vocabulary,
         weights: Sequence[float] | None,
         beside: Mapping[str, Target] = MappingProxyType({}),
-    ) -> UnitStream | ResegmentedText:
+    ) -> UnitStream:
         """The text as streams of segments, or as independent lines."""
         return examples_of(config, sentences, vocabulary)
 
     def batches(
         self, encoded: Examples, config: Config, generator: np.random.Generator
-    ) -> list[list[Ids]]:
+    ) -> list[Ids]:
         """The next segment of each stream; lines at random where they are independent."""
-        if isinstance(encoded, ResegmentedText):
-            encoded = encoded.resegment(int(generator.integers(2**63)))
         assert isinstance(encoded, UnitStream)
         if encoded.streams is None:
             return super().batches(encoded, config, generator)
-        steps, size = steps_of(encoded), config.train.accumulate
-        return [steps[start : start + size] for start in range(0, len(steps), size)]
+        return steps_of(encoded)
 
     def begin_step(self, model: Model, step: int) -> None:
         """Remember what is carried."""
@@ -237,7 +233,6 @@ class LanguageTask(Task):
                 hidden=encoder.outputs,
                 dim=config.embeddings.word_dim,
                 tied=config.embeddings.tied,
-                samples=config.head.samples,
             )
         )
         if halts:
@@ -392,24 +387,8 @@ def _head_name(config: Config) -> str:
     return " ".join([*filter(None, names), "softmax"])
 
 
-def examples_of(
-    config: Config, lines: Sequence[Sentence], vocabulary: Vocabulary
-) -> UnitStream | ResegmentedText:
-    """The text, which with BPE-dropout is cut anew before each epoch."""
-    dropout = config.data.bpe_dropout
-    if not dropout:
-        return _stream_of(config, lines, vocabulary)
-    assert isinstance(lines, UnitLines)  # as `LanguageTask.read` gives them
-    text = lines
-
-    def cut(seed: int | None) -> UnitStream:
-        found = text if seed is None else text.sampled(dropout, seed)
-        return _stream_of(config, found, vocabulary)
-
-    return ResegmentedText(cut)
-
-
-def _stream_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitStream:
+def examples_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitStream:
+    """The text as an epoch reads it."""
     ids = ids_of(config, lines, vocabulary)
     if config.data.loss_on == "continuation":
         return continuations_of(ids, RESERVED + vocabulary.words.index(DELIMITER))

@@ -103,7 +103,7 @@ class LanguageModel(Model):
             counted = full_precision(states).flatten(0, 1).index_select(0, places)
             wanted = batch.target("units").flatten().index_select(0, places)
             total, count = self.head.loss(counted, wanted, self._table())
-        return self._regularised(total, penalties, topmost, states, mask), count
+        return self._regularised(total, penalties), count
 
     def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:
         """States after each of some units, and the state to go on from.

@@ -136,12 +136,10 @@ class CharEncoder(nn.Module):
         cell: str,
         options: CellOptions,
         hidden: int,
-        dropout: float,
     ) -> None:
         """`chars` distinct characters, padding among them; `hidden` units in each direction."""
         super().__init__()
         self.embedding = _embedding(chars, dim)
-        self.dropout = nn.Dropout(dropout)
         self.layer = RecurrentLayer(
             cell=cell,
             options=options,
@@ -199,9 +197,9 @@ class CharEncoder(nn.Module):
         packing = Packing.of(torch.cat([real.sum(1) for real in filled]).numpy())
         chosen = ids[packing.tokens]
         rows = self.embedding.weight  # (all characters, dim), of which the batch reads each often
-        if (self.training and self.dropout.p) or len(rows) > len(chosen):
+        if len(rows) > len(chosen):
             # A row of its own for each: (chars, dim)
-            rows, chosen = self.dropout(self.embedding(chosen)), torch.arange(len(chosen))
+            rows, chosen = self.embedding(chosen), torch.arange(len(chosen))
         # In bf16 products this small gain nothing, and the casts take as long as they do.
         with torch.autocast("cpu", enabled=False):
             # (directions, chars, hidden)
@@ -213,7 +211,7 @@ class CharEncoder(nn.Module):
     def _encode(self, char_ids: Tensor) -> Tensor:
         # (words, chars) -> (words, chars, dim) -> (words, outputs): a word is a sequence of its
         # characters, of which the final states of both directions are kept.
-        return self.layer.final_states(self.dropout(self.embedding(char_ids)), char_ids != 0)
+        return self.layer.final_states(self.embedding(char_ids), char_ids != 0)
 
 
 class AffixEmbedding(nn.Module):
@@ -289,12 +287,6 @@ class TokenEmbedding(nn.Module):
         # Number of the first input that comes from contextual states.
         self.contextual_start = self.vector_size + dim * len(features)
         self.outputs = self.contextual_start + (contextual.outputs if contextual else 0)
-
-    @property
-    def char_columns(self) -> slice:
-        """Where a token's vector has the states of its characters, the forward direction first."""
-        assert self.chars is not None
-        return slice(self.words.outputs, self.words.outputs + self.chars.outputs)
 
     def vectors(
         self,

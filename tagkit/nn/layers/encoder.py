@@ -48,13 +48,9 @@ class Encoder(nn.Module):
         outputs: features of a state.
         flow_strength: weight of the penalties of `information_flow.py` in the loss of a model; 0
             for none. They are about training alone: a layer without them is the same.
-        activation_strength: likewise, of the penalty on states of `dropout.activation_penalty`.
-        temporal_strength: likewise, of its penalty on changes of states.
     """
 
     flow_strength = 0.0
-    activation_strength = 0.0
-    temporal_strength = 0.0
 
     def __init__(
         self,

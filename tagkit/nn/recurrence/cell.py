@@ -28,8 +28,6 @@ class CellOptions:
             up to 1; "spectrum" for a fixed share of each unit, "learned" for trained ones.
         skip: of `skip`: steps that its second recurrent connection reaches back, at least 2.
         periods: of `clockwork`: of each group of units, in steps; rising, the first is 1.
-        sparsity: share of the recurrent weights of `echo-state` that are 0, below 1.
-        input_scale: of `echo-state`: its input weights lie between -input_scale and input_scale.
         heads: of `transformer`; they divide the hidden values.
         feed_forward: of `transformer`: units of its feed-forward layers for each hidden value.
         norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
@@ -47,8 +45,6 @@ class CellOptions:
     leak: float | Literal["spectrum", "learned"]
     skip: int
     periods: tuple[int, ...]
-    sparsity: float
-    input_scale: float
     heads: int
     feed_forward: int
     norm: Literal["before", "after"]

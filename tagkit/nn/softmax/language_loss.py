@@ -6,27 +6,16 @@
 
 ahead[t] has read nothing after word t, and back[t] nothing before it, so neither has seen what it
 predicts. The first word of a sentence and the last one are predicted from one side alone, and no
-end of a sentence is predicted, as in Rei 2017, eqs. 8 to 11. Two kinds of states predict:
+end of a sentence is predicted, as in Rei 2017, eqs. 8 to 11. The encoder's states s predict, by
 
-    words        the encoder's,               m = tanh(V s + c)      Rei 2017, eqs. 6 and 7
-    characters   the character network's,     m = g * relu(V s + c) + (1 - g) * s,
-                                              g = sigmoid(U s + d)   Liu et al. 2018, eqs. 1 to 4
-
-Both papers predict words, the second from states of a character network at the borders of words.
-There that network reads a sentence's characters as one sequence, with blanks. Here it reads each
-distinct word by itself, as prediction caches words: ahead[t] and back[t] are the final states of
-its two directions, and have read word t. The tagger reads these states as without this loss, so
-that a highway layer is on one of the two paths, not on both.
+    m = tanh(V s + c)      eqs. 6 and 7
 
 These layers serve training alone.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.layers.depth import Highway
 from tagkit.nn.padding import weight_of_tokens
 from tagkit.nn.recurrence.weights import fresh_linear
 from tagkit.nn.softmax.cross_entropy import cross_entropy
@@ -44,10 +33,10 @@ Sides = tuple[Tensor, Tensor | None]
 
 
 class LanguageLoss(nn.Module):
-    """The weighted sum of the losses of all kinds of states."""
+    """The weighted loss of the encoder's states."""
 
     def __init__(
-        self, *, weight: float, per_token: bool, words: int, parts: Mapping[str, tuple[int, bool]]
+        self, *, weight: float, per_token: bool, words: int, features: int, backwards: bool
     ) -> None:
         """A loss with fresh layers.
 
@@ -57,26 +46,23 @@ class LanguageLoss(nn.Module):
                 sentence, a sentence's loss is the mean over its tokens, which weighs as much as one
                 target.
             words: that are told apart, the unknown word among them.
-            parts: "words" or "characters", or both: the features of a state in each direction, and
-                whether there is a backward one.
+            features: of a state in each direction.
+            backwards: whether there is a backward one.
         """
         super().__init__()
         self.weight = weight
         self.per_token = per_token
-        self.parts = nn.ModuleDict(
-            {
-                kind: NeighbourLoss(kind=kind, features=features, words=words, backwards=backwards)
-                for kind, (features, backwards) in parts.items()
-            }
-        )
+        # The name is one of the format of checkpoints: it stays.
+        of_words = NeighbourLoss(features=features, words=words, backwards=backwards)
+        self.parts = nn.ModuleDict({"words": of_words})
 
     def forward(
-        self, sides: Mapping[str, Sides], word_ids: Tensor, mask: Tensor, weights: Tensor | None
+        self, sides: Sides, word_ids: Tensor, mask: Tensor, weights: Tensor | None
     ) -> Tensor:
         """The loss in nats, summed over the batch.
 
         Args:
-            sides: the states of each kind.
+            sides: the states.
             word_ids: (batch, time) int64 the words, among those that are predicted.
             mask: (batch, time) bool, True on real tokens.
             weights: (batch,) of the sentences; None where all weigh the same.
@@ -85,25 +71,18 @@ class LanguageLoss(nn.Module):
         of_sentences = like.new_ones(len(mask)) if weights is None else weights.to(like)
         if not self.per_token:
             of_sentences = of_sentences / mask.sum(1).clamp(min=1)
-        losses = [part(*sides[kind], word_ids, mask, of_sentences) for kind, part in self._parts()]
-        return self.weight * torch.stack(losses).sum()
-
-    def reads(self, kind: str) -> bool:
-        """Whether states of a kind predict."""
-        return kind in self.parts
-
-    def _parts(self) -> list[tuple[str, nn.Module]]:
-        return list(self.parts.items())
+        loss: Tensor = self.parts["words"](*sides, word_ids, mask, of_sentences)
+        return self.weight * loss
 
 
 class NeighbourLoss(nn.Module):
     """How well states predict the word after their own, and the one before it."""
 
-    def __init__(self, *, kind: str, features: int, words: int, backwards: bool) -> None:
+    def __init__(self, *, features: int, words: int, backwards: bool) -> None:
         """States of `features` predict one of `words`; `backwards` the word before, too."""
         super().__init__()
-        self.ahead = WordPredictor(TRANSFORMS[kind](features), words)
-        self.back = WordPredictor(TRANSFORMS[kind](features), words) if backwards else None
+        self.ahead = WordPredictor(TanhLayer(features), words)
+        self.back = WordPredictor(TanhLayer(features), words) if backwards else None
 
     def forward(
         self, ahead: Tensor, back: Tensor | None, word_ids: Tensor, mask: Tensor, weights: Tensor
@@ -123,7 +102,7 @@ class NeighbourLoss(nn.Module):
 class WordPredictor(nn.Module):
     """One layer and a softmax over words."""
 
-    def __init__(self, transform: "TanhLayer | HighwayLayer", words: int) -> None:
+    def __init__(self, transform: "TanhLayer", words: int) -> None:
         """`transform` gives m of a state."""
         super().__init__()
         self.transform = transform
@@ -156,25 +135,3 @@ class TanhLayer(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """(tokens, features) -> (tokens, outputs)."""
         return torch.tanh(self.linear(states))
-
-
-class HighwayLayer(nn.Module):
-    """m = g * relu(V s + c) + (1 - g) * s with a gate g for each feature."""
-
-    def __init__(self, features: int) -> None:
-        """`features` of s and of m."""
-        super().__init__()
-        self.linear = fresh_linear(features, features)
-        self.highway = Highway(features)
-        self.outputs = features
-
-    def forward(self, states: Tensor) -> Tensor:
-        """(tokens, features) -> the same shape."""
-        found: Tensor = self.highway(states, torch.relu(self.linear(states)))
-        return found
-
-
-TRANSFORMS: Mapping[str, type[TanhLayer] | type[HighwayLayer]] = {
-    "words": TanhLayer,
-    "characters": HighwayLayer,
-}

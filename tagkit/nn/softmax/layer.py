@@ -16,14 +16,12 @@ class SoftmaxOptions:
         hidden: number of values of a state.
         dim: number of values of a unit's vector; states of another size are projected.
         tied: whether the vectors are those of the input embedding, given with every call.
-        samples: of `sampled`: units that a step of training computes, on average.
     """
 
     units: int
     hidden: int
     dim: int
     tied: bool
-    samples: int
 
 
 class UnitSoftmax(nn.Module):

@@ -43,10 +43,7 @@ def expected_counts(units: int, samples: int) -> Tensor:
 class SampledSoftmax(FullSoftmax):
     """The softmax over all units, whose loss in training is estimated."""
 
-    def __init__(self, *, units: int, hidden: int, dim: int, tied: bool, samples: int) -> None:
-        """As in `SoftmaxOptions`."""
-        super().__init__(units=units, hidden=hidden, dim=dim, tied=tied)
-        self.samples = samples
+    samples = 1000  # units that a step of training computes, on average
 
     def loss(
         self, states: Tensor, targets: Tensor, table: Tensor | None = None
@@ -116,5 +113,4 @@ def build(options: SoftmaxOptions) -> SampledSoftmax:
         hidden=options.hidden,
         dim=options.dim,
         tied=options.tied,
-        samples=options.samples,
     )

@@ -17,7 +17,6 @@ from tagkit.corpus.lint.summary import LabelSummary
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.counts import LONG, are_counted, is_long, shared_sentences
 from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
-from tagkit.features.batching.unit_dropout import ResegmentedText
 from tagkit.features.batching.unit_stream import UnitStream, places_of
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import UNKNOWN_ID, decomposed
@@ -294,9 +293,7 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
     if covered >= _COVERED * total:
         return
     options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
-    if options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
-        remedy = "Read more of them (embeddings.max_vectors)"
-    elif 10 * len(decomposed(vocabulary.words)) > len(vocabulary.words):
+    if 10 * len(decomposed(vocabulary.words)) > len(vocabulary.words):
         form = "Unicode's composed form (NFC), which vectors mostly have"
         remedy = f"Bring the corpus into {form}"
     else:
@@ -420,8 +417,7 @@ def unknown_units(prepared: Prepared) -> dict[str, UnknownUnits]:
     None of a model that reads words and no text. Train is there as ids already; the others are read
     once more.
     """
-    encoded = prepared.encoded
-    stream = encoded.stream if isinstance(encoded, ResegmentedText) else encoded
+    stream = prepared.encoded
     if not isinstance(stream, UnitStream):
         return {}
     corpus = prepared.corpus

@@ -354,7 +354,7 @@ def loss_of_guessing(prepared: Prepared) -> float:
     else:
         of_classes = _of_one(vocabulary.classes)
     if of_tags and of_classes:  # each token is a target, and the classes of a text come once
-        return of_tags + head.class_loss * of_classes * len(train.sentences) / train.tokens
+        return of_tags + of_classes * len(train.sentences) / train.tokens
     return of_tags or of_classes
 
 

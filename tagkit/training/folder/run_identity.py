@@ -14,8 +14,8 @@ from typing import Any
 
 from tagkit.config import (
     FORMER_DEFAULTS,
+    REMOVED,
     Config,
-    fixed,
     option_values,
     options_of,
     refuse_without_effect,
@@ -23,12 +23,10 @@ from tagkit.config import (
 )
 from tagkit.corpus.source.source import is_pipe
 from tagkit.errors import BundleError, ConfigError, VectorsError
-from tagkit.models.base.model import LANGUAGE_MODELS
 from tagkit.models.folder.parts import find_bundle
 from tagkit.models.folder.seed_folders import SEED_RUN
 from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES
-from tagkit.training.optim.fine_tuning import FineTuning
 from tagkit.training.setup.setup import Prepared
 from tagkit.wording import clipped
 
@@ -158,21 +156,9 @@ def _digest_of_model(path: Path) -> str:
     return digest_of_bytes("\n".join(parts).encode())
 
 
-def _trains_language_models(prepared: Prepared) -> bool:
-    """Whether those of `embeddings.contextual` are trained in the last epoch, if not before."""
-    settings = prepared.config.train
-    if prepared.config.embeddings.freeze_contextual:
-        return False
-    model = prepared.model
-    tuning = FineTuning(model.layer_groups(), dict(model.named_parameters()), settings)
-    return LANGUAGE_MODELS in tuning.trained_groups(fixed(settings.max_epochs))
-
-
 def facts_of(prepared: Prepared) -> dict[str, Any]:
     """The corpora and labels that a model was trained on, for its metadata."""
     corpus, read = prepared.corpus, prepared.vocabulary.contextual
-    # The digest is that of the language model before.
-    further = {"trained_further": True} if _trains_language_models(prepared) else {}
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {
         "data": {
@@ -191,11 +177,7 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
         if corpus.scheme and not prepared.vocabulary.columns
         else [],
         "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
-        **(
-            {"contextual": [{"path": p.path, "sha256": p.sha256, **further} for p in read]}
-            if read
-            else {}
-        ),
+        **({"contextual": [{"path": p.path, "sha256": p.sha256} for p in read]} if read else {}),
     }
 
 
@@ -206,6 +188,9 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     # default (or did by default: `FORMER_DEFAULTS`).
     without = {f"{_CONTENT}file of weights": None}
     before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **before}
+    for name, removed in REMOVED.items():
+        if not removed.is_same(old := before.get(name, removed.value)):
+            found.append(f"{name} = {_shown(old)}, which version 0.2 resumes and this one has not")
     for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
         if old != new:

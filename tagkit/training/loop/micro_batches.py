@@ -1,10 +1,10 @@
 """Batches as a process reads them: its share of each, in pieces where memory is short.
 
-The gradient of a step is a sum over its sentences, so it can be computed in parts: by batches
-(`train.accumulate`), by processes, and by pieces of a process's share of a batch.
+The gradient of a step is a sum over its sentences, so it can be computed in parts: by
+processes, and by pieces of a process's share of a batch.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -22,9 +22,12 @@ from tagkit.nn.layers.dropout import replace_at_random
 from tagkit.training.processes.distributed import Processes
 from tagkit.training.setup.setup import Prepared
 
+# Half of the words seen once, read as the unknown word, teach its vector (Lample et al. 2016).
+SINGLETON_DROPOUT = 0.5
+
 
 class MicroBatches:
-    """Cuts the batches of a step into pieces, and loads these as tensors."""
+    """Cuts the batch of a step into pieces, and loads these as tensors."""
 
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
@@ -41,13 +44,13 @@ class MicroBatches:
             torch.manual_seed(seed)
         self.generator = torch.Generator().manual_seed(seed)
 
-    def split(self, batches: Sequence[Ids]) -> list[Ids]:
-        """This process's pieces of a step, whose sizes in each batch differ by one at most."""
+    def split(self, batch: Ids) -> list[Ids]:
+        """This process's pieces of a step's batch, whose sizes differ by one at most."""
         # The share comes first and does not depend on `parts`: where one process is short of memory
         # and another is not, every sentence is still read once.
-        shares = (own for batch in batches if len(own := self._share(batch)))
+        own = self._share(batch)
         # A document is never cut: its states and gradients would be others.
-        return [piece for own in shares for piece in pieces(own, self._documents, self.parts)]
+        return [*pieces(own, self._documents, self.parts)] if len(own) else []
 
     def _share(self, batch: Ids) -> Ids:
         """The sentences of a batch that this process reads."""
@@ -66,21 +69,14 @@ class MicroBatches:
         Otherwise the vector of the unknown word would never be trained, as every word of the
         training corpus is known. Words that occur once resemble the unknown ones of new text most.
         """
-        if dropout := self.prepared.unit_dropout:
-            # From the generator that a checkpoint has: a resumed run draws the same units.
-            seed = int(torch.randint(2**62, (), generator=self.generator))
-            batch = dropout.batch(indices, seed)
-        else:
-            batch = self.prepared.encoded.batch(indices)
-        probability = self.prepared.config.embeddings.singleton_dropout
-        if probability:
-            ids, rare = torch.from_numpy(batch.words.word_ids), self.prepared.singletons
-            drawn = replace_at_random(ids, rare, UNKNOWN_ID, probability, self.generator)
-            # Their characters and vectors stay.
-            batch = replace(batch, words=replace(batch.words, word_ids=drawn.numpy()))
+        batch = self.prepared.encoded.batch(indices)
+        ids, rare = torch.from_numpy(batch.words.word_ids), self.prepared.singletons
+        drawn = replace_at_random(ids, rare, UNKNOWN_ID, SINGLETON_DROPOUT, self.generator)
+        # Their characters and vectors stay.
+        batch = replace(batch, words=replace(batch.words, word_ids=drawn.numpy()))
         return to_tensors(batch, self.prepared.device)
 
-    def shrink(self, batches: Sequence[Ids], error: BaseException) -> None:
+    def shrink(self, batch: Ids, error: BaseException) -> None:
         """Halve the pieces after a failed attempt at a step.
 
         Raises:
@@ -92,12 +88,16 @@ class MicroBatches:
         forget(error)
         documents = self._documents
         unit = "sentence" if documents is None else "document"
-        whole = max(1, *(count_documents(self._share(batch), documents) for batch in batches))
+        whole = max(1, count_documents(self._share(batch), documents))
         largest = -(-whole // min(self.parts, whole))
         if largest == 1:
-            limit = "data.max_length" if documents is None else "encoder.context_words"
+            remedy = (
+                "lower data.max_length or"
+                if documents is None
+                else "set encoder.context = 'sentence', or lower"
+            )
             raise TrainingError(
-                f"too little memory for 1 {unit} at a time; lower {limit} or the sizes of the model"
+                f"too little memory for 1 {unit} at a time; {remedy} the sizes of the model"
             ) from None
         self.parts *= 2
         self.note(

@@ -93,9 +93,7 @@ class Run:
         # says that learning has not begun: a tagger predicts O alone for its first hundred steps.
         # A loss falls from the first step on.
         begun = done and (self.criterion.is_loss or self.state.best.score > 0)
-        # While layers are frozen a score that does not rise says little.
-        since = max(done and self.state.best.number, self.state.optimizer.fine_tuning.frozen_epochs)
-        if begun and patience and done - since >= patience:
+        if begun and patience and done - self.state.best.number >= patience:
             return "patience"
         # A few steps are taken and scored, however short the time: else there is no model.
         if done and self.processes.max_over_ranks(self._time_is_over()):

@@ -1,6 +1,6 @@
 """The state of a training run: what changes from step to step, and is saved with a checkpoint."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class EpochPlan:
     """The steps of an epoch.
 
     Attributes:
-        steps: the batches of each step, as indices of sentences.
+        steps: the batch of each step, as indices of sentences.
         targets_per_step: tags, or classes, of an average step, by which the loss of each step is
             divided. Not by the targets of the step itself: batches hold sentences of similar
             length, so a step of short sentences would pull as hard as one of long ones, and a token
@@ -124,10 +124,6 @@ class RunState:
         With batches measured in tokens, epochs differ in their number of steps. The schedule
         assumes that all later epochs are as long as this one, so it ends with the last step.
         """
-        epoch = len(self.epochs) + 1
-        self.optimizer.begin_epoch(epoch)
-        if not self.position.done and (note := self.optimizer.fine_tuning.note(epoch)):
-            self.note(note)
         # The plan itself is not saved: a resumed run makes that of its epoch again.
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)
@@ -138,17 +134,17 @@ class RunState:
             self.note(note)
         return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
 
-    def _steps(self, shuffler: np.random.Generator) -> list[list[Ids]]:
+    def _steps(self, shuffler: np.random.Generator) -> list[Ids]:
         prepared = self.prepared
         return prepared.task.batches(prepared.encoded, prepared.config, shuffler)
 
     def count_step(
-        self, batches: Sequence[Ids], loss: float, targets: int, seconds: float, *, finite: bool
+        self, batch: Ids, loss: float, targets: int, seconds: float, *, finite: bool
     ) -> None:
         """Count a step that was taken, or skipped.
 
         Args:
-            batches: of the step.
+            batch: of the step.
             loss: summed, in nats.
             targets: number of targets in that sum.
             seconds: duration of the step.
@@ -157,7 +153,7 @@ class RunState:
         position, lengths = self.position, self.prepared.encoded.lengths
         self.step += 1
         position.done += 1
-        position.tokens += int(sum(lengths[indices].sum() for indices in batches))
+        position.tokens += int(lengths[batch].sum())
         position.seconds += seconds
         if finite:  # a single NaN would make the mean loss of the epoch NaN
             self.consecutive_nonfinite = 0

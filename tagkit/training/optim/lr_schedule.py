@@ -13,6 +13,8 @@ _FALLING = ("linear", "cosine")
 # short a model learns most at a high rate. After 200 steps on CoNLL-2000 dev F1 was 88.5 with a
 # quarter, 84.3 with all of them, and 88.8 without a fall; see docs/training.md.
 _ENDING = 0.25
+# Of a plateau: epochs without a better dev score, and what the rate is multiplied by after these.
+PLATEAU_PATIENCE, PLATEAU_FACTOR = 2, 0.5
 
 
 class Schedule:
@@ -107,8 +109,8 @@ class Schedule:
             self._best, self._waited = score, 0
             return
         self._waited += 1
-        if self.settings.schedule == "plateau" and self._waited > self.settings.anneal_patience:
-            self.factor *= self.settings.anneal_factor
+        if self.settings.schedule == "plateau" and self._waited > PLATEAU_PATIENCE:
+            self.factor *= PLATEAU_FACTOR
             self._waited = 0
 
     def state(self) -> dict[str, float]:

@@ -20,7 +20,6 @@ from tagkit.models.base.model import Model
 from tagkit.nn.layers.embedding import row_updated_table
 from tagkit.nn.optimizers import without_compiler
 from tagkit.training.optim.ema import TriggeredAverage, WeightAverage, swapped
-from tagkit.training.optim.fine_tuning import FineTuning, begin_momentum
 from tagkit.training.optim.precision import loss_scaler
 from tagkit.training.optim.row_adam import RowAdam
 
@@ -91,8 +90,6 @@ class ModelOptimizer:
             for name, parameter in trained.items()
             if not self.rows or parameter is not self.rows.table
         }
-        self.row_name = next((name for name in trained if name not in self.dense), "")
-        self.fine_tuning = FineTuning(model.layer_groups(), trained, settings)
         # Sparse gradients never hold the padding row; dense ones do.
         self.padded_tables = [
             module
@@ -100,7 +97,7 @@ class ModelOptimizer:
             if isinstance(module, nn.Embedding) and module.padding_idx is not None
         ]
         parameters = list(self.dense.values())
-        self.optimizer = make_optimizer(settings, self.fine_tuning.by_rate(self.dense))
+        self.optimizer = make_optimizer(settings, parameters)
         triggered = settings.averaging == "triggered"
         self.average = (
             TriggeredAverage(parameters, settings.average_patience)
@@ -117,25 +114,17 @@ class ModelOptimizer:
         if self.rows:
             self.rows.read(torch.unique(batch.words.word_ids))
 
-    def begin_epoch(self, number: int) -> None:
-        """Freeze the layers that an epoch, counted from 1, does not train."""
-        if self.settings.unfreeze:
-            self.fine_tuning.freeze_for(number)
-
     def zero_grad(self) -> None:
-        """Drop all gradients, also those of frozen parameters."""
+        """Drop all gradients."""
         self.model.zero_grad()
 
     def dense_gradients(self) -> list[Tensor]:
         """The gradients of all parameters but the row-updated table; zeros where there are none.
 
         Every process has to send the same tensors: where one has no gradient, others may have one.
-        Frozen layers have none in any; zeros would move them, by weight decay.
         """
         found = []
         for parameter in self.dense.values():
-            if not parameter.requires_grad:
-                continue
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             found.append(parameter.grad)
@@ -190,15 +179,14 @@ class ModelOptimizer:
         """Change the weights by their gradients.
 
         Args:
-            lr: learning rate of this step, which is that of the head.
+            lr: learning rate of this step.
             decay: of the moving average, which `RowAdam` updates in the same pass.
         """
         for group in self.optimizer.param_groups:
-            group["lr"] = lr * group["share"]
-        begin_momentum(self.optimizer)
+            group["lr"] = lr
+        _begin_momentum(self.optimizer)
         self.optimizer.step()
         if self.rows and (gradient := self.rows.table.grad) is not None:
-            lr *= self.fine_tuning.share_of(self.row_name)
             self.rows.step(gradient.indices()[0], gradient.values(), lr=lr, decay=decay)
 
     def _coalesced(self) -> list[Tensor]:
@@ -329,10 +317,23 @@ def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
     )
 
 
-def make_optimizer(
-    settings: TrainConfig, parameters: Sequence[Tensor] | Sequence[dict[str, Any]]
-) -> torch.optim.Optimizer:
-    """The optimizer that the configuration names, of parameters or of torch's groups of them."""
+def _begin_momentum(optimizer: torch.optim.Optimizer) -> None:
+    """Give parameters that had no gradient until now a momentum of 0 beside others that have one.
+
+    torch's fused SGD takes a group in which all have one, or none. From 0 a momentum becomes the
+    gradient, as torch begins it.
+    """
+    for group in optimizer.param_groups:
+        if not group.get("momentum"):
+            continue
+        moved = [each for each in group["params"] if each.grad is not None]
+        fresh = [each for each in moved if optimizer.state[each].get("momentum_buffer") is None]
+        for each in fresh if len(fresh) < len(moved) else ():
+            optimizer.state[each]["momentum_buffer"] = torch.zeros_like(each)
+
+
+def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
+    """The optimizer that the configuration names."""
     kind = OPTIMIZERS[settings.optimizer]
     options: dict[str, Any] = {"lr": fixed(settings.lr), "weight_decay": settings.weight_decay}
     if kind.momentum:

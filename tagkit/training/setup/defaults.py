@@ -145,7 +145,7 @@ def choose_by_size(config: Config, corpus: CorpusSize) -> Chosen:
             parts.append(f"batches of {batch_size}")
     # With batches measured in tokens an epoch's steps are an estimate.
     per_batch = train.batch_tokens * corpus.sentences / max(1, corpus.tokens) or float(batch_size)
-    steps = math.ceil(corpus.sentences / (max(1.0, per_batch) * train.accumulate))  # of an epoch
+    steps = math.ceil(corpus.sentences / max(1.0, per_batch))  # of an epoch
     if follows_gradient and train.max_epochs == "auto":
         epochs = max(_EPOCHS, math.ceil(_MIN_STEPS / steps))
         chosen["train.max_epochs"] = epochs
@@ -274,7 +274,7 @@ def choose_for_text(config: Config, lines: int, units: int) -> Chosen:
         batch_size = streams or batch_size_for(lines)
         chosen["train.batch_size"] = batch_size
         parts.append(plural(batch_size, "line" if by_line else "stream") + " a batch")
-    per_step = batch_size * train.accumulate * (units / lines if by_line else segment)
+    per_step = batch_size * (units / lines if by_line else segment)
     steps = max(1, math.ceil(units / per_step))  # of an epoch
     if train.max_epochs == "auto":
         epochs = max(_TEXT_EPOCHS, math.ceil(_MIN_STEPS / steps))

@@ -1,8 +1,6 @@
-"""Language models that a new model reads with: loaded, frozen or trained further.
+"""Language models that a new model reads with, loaded.
 
-Frozen ones read each sentence once: their states are kept on disk (`StateCache`). Those of models
-that are trained change with each step, so a batch has the units instead, and reading them is part
-of its forward pass.
+They are not trained, and read each sentence once: their states are kept on disk (`StateCache`).
 """
 
 import hashlib
@@ -16,19 +14,14 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import nn
 
-from tagkit.config import Config, to_toml, with_options
+from tagkit.config import Config, to_toml
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError
 from tagkit.features import Arrays, Ids
 from tagkit.features.batching.contextual_states import (
-    ContextualUnits,
     States,
-    UnitRows,
-    padded_rows,
 )
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.examples import Examples
@@ -38,9 +31,7 @@ from tagkit.models.base.model import Model
 from tagkit.models.base.task import Task
 from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.language_reader import RULE, ContextualReader, LanguageReader
-from tagkit.models.bundle.weights import build_without_weights, set_weights
 from tagkit.models.language.language_network import LanguageModel
-from tagkit.nn.layers.encoder import LAYERS
 from tagkit.storage import WEIGHTS, make_folder, new_folder
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
@@ -53,8 +44,6 @@ _NUMBER = np.dtype("<f4")
 # Sentences of a part: what has been read when a run is stopped is kept up to the last whole part.
 _PART_SENTENCES = 8192
 _AT_ONCE = 512  # sentences whose states are in memory together while a part is written
-
-_Numbers = npt.NDArray[np.int32]
 
 
 class CachedReader(ContextualReader):
@@ -133,55 +122,7 @@ class StoredStates(Sequence[States]):
         return padded
 
 
-class TrainedReader(ContextualReader, nn.Module):
-    """Language models whose embeddings and layers are parameters of the model that reads with them.
-
-    Their softmax is not: nothing reads it. A saved model has it all the same, as it was, so that
-    its folder is like that of a model with frozen ones.
-    """
-
-    def __init__(self, parts: Sequence[LanguagePart], readers: Sequence[LanguageReader]) -> None:
-        """`readers` of the parts, whose models have no dropout."""
-        nn.Module.__init__(self)
-        super().__init__(parts, readers)
-        # The names of parameters are those that a saved model has for them.
-        for number, reader in enumerate(self.readers):
-            layers = {"embed": reader.model.embed, "encoder": reader.model.encoder}
-            self.add_module(str(number), nn.ModuleDict(layers))
-
-    def units(self, sentences: Sequence[Sentence]) -> "CorpusUnits":
-        """Sentences as these models read them."""
-        return CorpusUnits(self.readers, sentences)
-
-
-class CorpusUnits:
-    """Sentences as units of several language models, and where in these each word's state is."""
-
-    def __init__(self, readers: Iterable[LanguageReader], sentences: Sequence[Sentence]) -> None:
-        """Cut the sentences into units, once for all epochs."""
-        self._rows: list[list[tuple[_Numbers, _Numbers]]] = []
-        for reader in readers:
-            read = (reader.reading(sentence.words) for sentence in sentences)
-            self._rows.append(
-                [(np.array(r.units, np.int32), np.array(r.places, np.int32)) for r in read]
-            )
-
-    def batch(self, indices: Sequence[int] | Ids, width: int) -> ContextualUnits[Arrays]:
-        """As described in `ContextualInputs`."""
-        rows = []
-        for known in self._rows:
-            units, places = zip(*(known[index] for index in indices), strict=True)
-            # Padding is 0: the unknown unit, which all language models have.
-            longest = max(map(len, units))
-            rows.append(
-                UnitRows(
-                    padded_rows(units, longest, np.int64), padded_rows(places, width, np.int64)
-                )
-            )
-        return ContextualUnits(tuple(rows))
-
-
-def load_contextual(config: Config, device: torch.device) -> CachedReader | TrainedReader | None:
+def load_contextual(config: Config, device: torch.device) -> CachedReader | None:
     """The language models that `embeddings.contextual` names; None where it names none.
 
     Raises:
@@ -200,13 +141,8 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | Trai
         part = _part_of(path, bundle)
         _refuse_twice(part, parts)
         parts.append(part)
-        frozen = config.embeddings.freeze_contextual
-        readers.append(LanguageReader(part, bundle.model if frozen else _without_dropout(bundle)))
-    if not parts:
-        return None
-    if config.embeddings.freeze_contextual:
-        return CachedReader(parts, readers, device)
-    return TrainedReader(parts, readers)
+        readers.append(LanguageReader(part, bundle.model))
+    return CachedReader(parts, readers, device) if parts else None
 
 
 def _refuse_twice(part: LanguagePart, others: Iterable[LanguagePart]) -> None:
@@ -221,21 +157,6 @@ def _refuse_twice(part: LanguagePart, others: Iterable[LanguagePart]) -> None:
                 f"embeddings.contextual: {other.path} and {part.path} are the same language model, "
                 "whose states would be read twice; leave one of them out"
             )
-
-
-def _without_dropout(bundle: Bundle) -> LanguageModel:
-    """The same language model, in which training drops nothing and cuts no gradient.
-
-    Its states are inputs of another model, whose dropout of inputs is theirs too.
-    """
-    none = dict.fromkeys(("dropout", "locked_dropout", "word_dropout", "weight_drop"), 0.0)
-    config = with_options(bundle.config, {f"encoder.{name}": value for name, value in none.items()})
-    if LAYERS[config.encoder.cell].recurrent:
-        config = with_options(config, {"train.bptt": 0})
-    model = build_without_weights(config, bundle.vocabulary)
-    set_weights(model, bundle.model.state_dict(), config, bundle.vocabulary)
-    assert isinstance(model, LanguageModel)  # as `bundle.model` is
-    return model
 
 
 def _part_of(path: str, bundle: Bundle) -> LanguagePart:
@@ -272,9 +193,9 @@ def refuse_base(config: Config, base: Bundle) -> None:
 
 
 def read_corpus(
-    reader: CachedReader | TrainedReader, task: Task, corpus: Corpus, train: Iterable[Sentence]
+    reader: CachedReader, task: Task, corpus: Corpus, train: Iterable[Sentence]
 ) -> None:
-    """Have the states of all that training and scoring will read, if they stay the same.
+    """Have the states of all that training and scoring will read.
 
     Args:
         reader: of the language models.
@@ -285,8 +206,6 @@ def read_corpus(
     Raises:
         DataError: they cannot be kept on disk.
     """
-    if isinstance(reader, TrainedReader):
-        return
     sentences = [*train]
     for split in (corpus.dev, corpus.test):
         for sentence in split.sentences if split else ():
@@ -302,8 +221,6 @@ def with_states(encoded: Examples, sentences: Sequence[Sentence], model: Model) 
     if reader is None:
         return encoded
     assert isinstance(encoded, Encoded)  # a task with labels
-    if isinstance(reader, TrainedReader):
-        return replace(encoded, contextual=reader.units(sentences))
     assert isinstance(reader, CachedReader)  # as `setup.prepare` sets it
     return replace(encoded, contextual=reader.stored(sentences))
 

@@ -46,8 +46,6 @@ def refuse_unsolvable(config: Config) -> None:
         problems.append("encoder.connection = 'highway' has a gate to train; name 'residual'")
     if encoder.output_layers:
         problems.append("encoder.output_layers have weights to train; leave them out")
-    if config.embeddings.char_dropout:
-        problems.append("embeddings.char_dropout has no effect; leave it out")
     if config.data.tag_columns:
         problems.append("several tag columns have heads that are trained; name one column")
     if options["head.kind"].serves(config.task):

@@ -20,7 +20,6 @@ from tagkit.evaluation.scores.metrics import Kind
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.repeated_words import name_of
-from tagkit.features.batching.unit_dropout import UnitDropout
 from tagkit.features.unit_reading import UnitReading, learn_units
 from tagkit.features.vocabulary import (
     RESERVED,
@@ -80,7 +79,6 @@ class Prepared:
         model: on `device`, with fresh weights and pretrained vectors, or with the weights of
             `train.init_from`.
         encoded: the training corpus as ids, in the training scheme.
-        unit_dropout: of the words of each batch; None where their units stay as `encoded` has them.
         singletons: (word ids,) bool, True of words that occur once in the training corpus.
         device: where to train.
         vectors: how many distinct words of the training corpus have a pretrained vector, and how
@@ -96,7 +94,6 @@ class Prepared:
     vocabulary: Vocabulary
     model: Model
     encoded: Examples
-    unit_dropout: UnitDropout | None
     singletons: torch.Tensor
     device: torch.device
     vectors: tuple[int, int] | None
@@ -135,8 +132,10 @@ class Resolved:
     by_size: str
 
 
-def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
+def resolve(config: Config, corpus: Corpus | None = None, *, most_vectors: int = 0) -> Resolved:
     """Read the vectors, and the corpora if none are given, and decide what follows from them.
+
+    Of the vectors `most_vectors` are read at most; 0 for all.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -155,7 +154,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     config = task.resolve(config, corpus)
     refuse_unsolvable(config)
     criterion = chosen_criterion(task, config, corpus)
-    config, vectors = _with_vectors(config, base)
+    config, vectors = _with_vectors(config, base, most_vectors)
     sentences = task.examples(config, corpus.train)
     if config.head.tag_sharing is True:
         refuse_without_spans(config, task.labels(config, sentences).columns)
@@ -206,14 +205,14 @@ def chosen_criterion(task: Task, config: Config, corpus: Corpus) -> Criterion:
     return criterion
 
 
-def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors | None]:
+def _with_vectors(config: Config, base: Bundle | None, most: int) -> tuple[Config, Vectors | None]:
     """The pretrained vectors, and the configuration with their number of dimensions."""
     if base:
         return config, pretrained_vectors(base)
     options = config.embeddings
     if not options.vectors:
         return config, None
-    vectors = load_vectors(Path(options.vectors), options.max_vectors)
+    vectors = load_vectors(Path(options.vectors), most)
     embeddings = options.model_copy(update={"word_dim": vectors.dim})
     return config.model_copy(update={"embeddings": embeddings}), vectors
 
@@ -303,7 +302,6 @@ def prepare(
         vocabulary=vocabulary,
         model=model.to(device),
         encoded=encoded,
-        unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
         singletons=_singletons(vocabulary, counts),
         device=device,
         vectors=covered,
@@ -500,18 +498,6 @@ def _copy_base(model: Model, vocabulary: Vocabulary, base: Bundle | None, name: 
 def _titled(titles: str) -> str:
     """The heads of these titles; a language model has only one, without a title."""
     return "head" if titles == "head" else f"head of {titles}"
-
-
-def _unit_dropout(
-    config: Config, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
-) -> UnitDropout | None:
-    """What cuts the words of training anew; None where they stay as they are."""
-    dropout = config.data.bpe_dropout
-    # A text without labels is cut anew before each epoch, not in each batch (`ResegmentedText`).
-    if not dropout or not isinstance(encoded, Encoded):
-        return None
-    reads_chars = config.embeddings.char_cell != "none"
-    return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
 
 
 def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:

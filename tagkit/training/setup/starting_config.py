@@ -7,7 +7,7 @@ the same files would train without it.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tagkit.config import Config, option_values, with_options
+from tagkit.config import Config, option_values
 from tagkit.config.description import commented_toml, toml_text
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.records.dataset import Split
@@ -22,7 +22,6 @@ from tagkit.text.schemes import has_spans
 from tagkit.training.setup.setup import Resolved, resolve
 from tagkit.wording import plural
 
-_LIMIT = "embeddings.max_vectors"
 _TABLES = ("tsv", "csv")
 
 
@@ -51,7 +50,7 @@ def starting_config(config: Config, head: Sequence[str] = (), *, is_detected: bo
     require_files(config, "this and the training")
     # One vector tells the dimension of all.
     is_short = bool(config.embeddings.vectors) and not config.train.init_from
-    resolved = resolve(with_options(config, {_LIMIT: 1}) if is_short else config)
+    resolved = resolve(config, most_vectors=int(is_short))
     remarks = dict(_remarks(config, resolved))
     if is_detected:
         remarks["task"] = _task_found(resolved)
@@ -110,11 +109,7 @@ def _remarks(config: Config, resolved: Resolved) -> Iterator[tuple[str, str]]:
 def _values_found(config: Config, resolved: Resolved) -> dict[str, str]:
     """What options resolve to where the configuration leaves them open, as TOML."""
     given, found = option_values(config), option_values(resolved.config)
-    chosen = {
-        name: toml_text(value)
-        for name, value in found.items()
-        if value != given[name] and name != _LIMIT
-    }
+    chosen = {name: toml_text(value) for name, value in found.items() if value != given[name]}
     chosen |= _found_in_reading(given, resolved)
     if given["train.metric"] == "auto":
         keys = [headline_metric(kind).key for kind in resolved.task.kinds(resolved.config)]

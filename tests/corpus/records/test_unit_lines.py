@@ -6,7 +6,6 @@ import pytest
 
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.text_lines import TextLines
-from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.units import CharacterUnits, WordUnits
 
 WORDS, CHARACTERS = WordUnits("blanks"), CharacterUnits()
@@ -32,17 +31,3 @@ def test_a_part_of_the_lines_is_counted_by_itself(tmp_path: Path) -> None:
     assert [each.words[0] for each in UnitLines(TextLines(str(path)), WORDS)[::2]] == ["a", "c"]
     with pytest.raises(IndexError):
         part[2]
-
-
-def test_units_are_drawn_by_a_seed_and_stand_for_the_same_text(tmp_path: Path) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text("abc abc\n\nab c\n" * 9)
-    pairs = BytePairs((("a", "b"), ("ab", "c")))
-    lines = UnitLines(TextLines(str(path)), pairs, 1)
-    draws = [[each.words for each in lines.sampled(0.5, seed)] for seed in (4, 4, 5)]
-    assert draws[0] == draws[1] != draws[2]
-    for drawn in (*draws, [each.words for each in lines]):
-        assert [pairs.join(units) for units in drawn] == [*lines.texts()]
-    # Each occurrence is drawn by itself, and the units without dropout are the fewest.
-    assert len(set(draws[0])) > len(set(lines)) == 2
-    assert sum(map(len, draws[0])) > lines.units

@@ -451,9 +451,9 @@ def test_a_corpus_without_documents_is_refused_and_one_without_marks_is_noted(
     assert str(refused.value) == (
         Says(words, "encoder.context=document", "DOCSTART", "encoder.context=sentence")
     )
-    assert load_corpus(config_of(plain, "encoder.context_words=4"), TAGS).train.notes[1:] == (
+    assert load_corpus(config_of(plain), TAGS).train.notes[1:] == (
         f"{plain}: no mark of a document (-DOCSTART-, # newdoc): all of it is one document, read "
-        "in parts of up to 4 words (encoder.context_words)",
+        "in parts of up to 2,000 words",
     )
     (tmp_path / "2003.conll").write_text(FILES["2003.conll"], "utf-8")
     assert load_corpus(config_of(tmp_path / "2003.conll"), TAGS).train.notes[1:] == ()

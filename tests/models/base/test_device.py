@@ -14,7 +14,6 @@ from torch import nn
 from tagkit.errors import DeviceError
 from tagkit.features import Arrays
 from tagkit.features.batching.batch import Batch, Tokens, Words
-from tagkit.features.batching.contextual_states import ContextualUnits, UnitRows
 from tagkit.models.base import device as module
 from tagkit.models.base.device import choose_device, choose_workers, joined, set_threads, to_tensors
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer
@@ -193,9 +192,6 @@ def test_every_array_of_a_batch_goes_to_another_device() -> None:
     moved = to_tensors(a_batch(), META)
     assert [group.shape for group in moved.words.char_ids] == [(3, 2)]
     assert all(tensor.is_meta for tensor in parts(moved))
-    units = ContextualUnits((UnitRows(np.ones((2, 5)), np.ones((2, 2))),))
-    (rows,) = to_tensors(units, META).rows
-    assert (rows.units.shape, rows.places.is_meta) == ((2, 5), True)
 
 
 def test_groups_of_words_are_joined_in_order_as_far_as_there_is_room(

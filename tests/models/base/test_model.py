@@ -224,8 +224,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
                    "encoder.dropout=0.1", "encoder.locked_dropout=0.2", "encoder.word_dropout=0.3",
                    "encoder.connection=highway", "encoder.output_layers=[7, 3]",
                    "embeddings.char_cell=elman", "embeddings.char_dim=4",
-                   "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
-                   "embeddings.word_dim=9", "embeddings.feature_dim=2", "embeddings.affix_dim=7",
+                   "embeddings.char_hidden=6", "embeddings.word_dim=9", "embeddings.affix_dim=7",
                    "data.scheme=iob2"]
     )  # fmt: skip
     model = build(config, VOCABULARY)
@@ -296,49 +295,6 @@ def test_the_strength_weighs_what_the_regulariser_adds_to_gradients_and_not_to_t
             torch.testing.assert_close(thrice - before, 3 * (once - before), rtol=1e-3, atol=1e-4)
         elif before is not None:
             assert torch.equal(once, before), name
-
-
-@pytest.mark.parametrize("option", ["activation_penalty", "temporal_penalty"])
-def test_penalties_on_states_change_gradients_alone_and_in_training_alone(option: str) -> None:
-    found = {}
-    batch = to_tensors(encoded().batch(np.arange(10)))
-    for strength in (0, 1, 3):
-        model = tagger("crf", "encoder.layers=2", f"train.{option}={strength}").train()
-        total, count = model(batch)
-        total.backward()
-        found[strength] = total.detach(), {n: one.grad for n, one in model.named_parameters()}
-        assert count == batch.tokens.mask.sum()
-        evaluated, _ = model.eval()(batch)
-        assert not evaluated.isnan()
-    assert found[0][0] == found[1][0] == found[3][0]
-    for name, before in found[0][1].items():
-        once, thrice = found[1][1][name], found[3][1][name]
-        if name.startswith("encoder."):
-            assert not torch.equal(once, before), name
-            torch.testing.assert_close(thrice - before, 3 * (once - before), rtol=1e-3, atol=1e-4)
-        elif name.startswith("head."):
-            assert torch.equal(once, before), name
-
-
-def test_the_penalty_on_states_is_that_of_what_the_head_reads_and_of_a_text_its_mean() -> None:
-    batch = to_tensors(encoded().batch(np.arange(10)))
-    for text_targets in (False, True):
-        model = tagger("crf", "encoder.layers=2", "train.activation_penalty=2").train()
-        type(model).text_targets, before = text_targets, type(model).text_targets
-        torch.manual_seed(1)
-        try:
-            model(batch)[0].backward()
-        finally:
-            type(model).text_targets = before
-        found = model.encoder.layers[1].forwards.bias_ih_l0.grad
-        plain = tagger("crf", "encoder.layers=2").train()
-        torch.manual_seed(1)
-        states, final = plain.encoder.read(plain.inputs(batch), batch.tokens.mask)
-        total, _ = plain.loss_of(states, final, batch)
-        lengths = batch.tokens.mask.sum(1, keepdim=True)
-        of_tokens = states.square().mean(2) / (lengths if text_targets else 1)
-        (total + 2 * of_tokens.sum()).backward()
-        torch.testing.assert_close(found, plain.encoder.layers[1].forwards.bias_ih_l0.grad)
 
 
 def test_options_of_dropout_reach_weights_between_states_and_words() -> None:
@@ -485,7 +441,7 @@ def test_in_mixed_precision_the_heads_work_in_float32(
 CPU_MEMBER = torch.device("cpu")
 NO_DROPOUT = (
     "encoder.locked_dropout=0", "encoder.word_dropout=0", "embeddings.dropout=0",
-    "embeddings.char_dropout=0", "embeddings.singleton_dropout=0",
+    "embeddings.min_count=2",
 )  # fmt: skip
 SENTENCES = [
     Sentence(tuple(text.split()))

@@ -7,17 +7,14 @@ import pytest
 import torch
 from language_parts import DIRECTIONS, UNITS, reader_of
 
-from tagkit.features.batching.contextual_states import States, UnitRows, padded_rows
+from tagkit.features.batching.contextual_states import States, padded_rows
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.base.device import to_tensors
-from tagkit.models.bundle import language_reader as contextual
 from tagkit.models.bundle.language_reader import ContextualReader, LanguageReader
 from tagkit.models.language.language_network import Carried, LanguageModel
 from tagkit.models.language.text_scoring import units_of
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
 from tagkit.text.units import END
-from tagkit.training.setup.language_models import CorpusUnits, TrainedReader
 
 CPU = torch.device("cpu")
 WORDS = (
@@ -171,109 +168,8 @@ def test_weights_go_back_to_the_models_that_they_came_from() -> None:
         assert not np.allclose(states, old)
 
 
-def test_only_a_reader_that_is_trained_has_parameters_and_not_those_of_the_softmax() -> None:
-    part, reader, model, _ = reader_of()
-    assert not model.training
-    assert not isinstance(ContextualReader([part], [reader]), torch.nn.Module)
-    trained = TrainedReader([part], [reader])
-    softmax = {f"0.{name}" for name, _ in model.named_parameters() if name.startswith("head.")}
-    assert softmax
-    everything = {f"0.{name}" for name, _ in model.named_parameters()}
-    assert {name for name, _ in trained.named_parameters()} == everything - softmax
-    assert trained.tensors().keys() == {f"contextual.0.{name}" for name in model.state_dict()}
-
-
 def test_states_of_a_batch_are_zero_on_padding() -> None:
     one, two = np.ones((1, 3), np.float32), np.full((2, 3), 2, np.float32)
     padded = padded_rows([one, two], 2, np.float32)
     assert padded.dtype == np.float32
     assert padded.tolist() == [[[1] * 3, [0] * 3], [[2] * 3, [2] * 3]]
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("unit", UNITS)
-def test_states_with_gradients_are_those_of_prediction(unit: str, direction: str) -> None:
-    _, reader, _, _ = reader_of(unit, direction)
-    rows, mask = rows_of(reader, sentences())
-    states = reader.states(rows, mask)
-    assert states.requires_grad
-    expected = torch.from_numpy(
-        padded_rows(reader.read(sentences(), CPU), mask.shape[1], np.float32)
-    )
-    torch.testing.assert_close(states.detach(), expected, rtol=0, atol=1e-5)
-    assert not states.detach()[~mask].any()
-
-
-def rows_of(
-    reader: LanguageReader, read: list[Sentence]
-) -> tuple[UnitRows[torch.Tensor], torch.Tensor]:
-    """The sentences as a batch, and its mask."""
-    width = max(map(len, read))
-    (rows,) = to_tensors(CorpusUnits([reader], read).batch(range(len(read)), width)).rows
-    return rows, torch.arange(width) < torch.tensor([[len(each)] for each in read])
-
-
-def test_what_stands_on_padding_reaches_neither_states_nor_gradients() -> None:
-    _, reader, model, _ = reader_of("character", "forward")
-    rows, mask = rows_of(reader, sentences())
-    ends = torch.tensor([len(reader.reading(each.words).units) for each in sentences()])
-    padding = torch.arange(rows.units.shape[1]) >= ends[:, None]
-    other = UnitRows(torch.where(padding, 3, rows.units), torch.where(mask, rows.places, 10**6))
-    found = []
-    for each in (rows, other):
-        model.zero_grad()
-        states = reader.states(each, mask)
-        (states * torch.linspace(-1, 1, states.numel()).view_as(states)).sum().backward()
-        gradients = [w.grad.clone() for w in model.parameters() if w.grad is not None]
-        found.append([states.detach(), *gradients])
-    for one, same in zip(*found, strict=True):
-        assert torch.equal(one, same)
-
-
-@pytest.mark.slow  # what computes gates again is imported, which takes a second
-@pytest.mark.parametrize("cell", ["lstm", "gru", "transformer"])
-def test_long_sentences_are_read_in_parts_with_the_same_states_and_gradients(
-    monkeypatch: pytest.MonkeyPatch, cell: str
-) -> None:
-    options = [f"encoder.cell={cell}", "encoder.layers=2"]
-    if cell == "transformer":
-        options += ["encoder.hidden=8", "encoder.heads=2", "embeddings.word_dim=8", "train.bptt=9"]
-    else:
-        options += ["train.bptt=0"]
-    _, reader, model, _ = reader_of("character", "backward", *options)
-    rows, mask = rows_of(reader, sentences())
-    found = []
-    for at_once in (10**6, 4 * 20):
-        monkeypatch.setattr(contextual, "_UNITS_WITH_GATES", at_once)
-        model.zero_grad()
-        states = reader.states(rows, mask)
-        (states * torch.linspace(-1, 1, states.numel()).view_as(states)).sum().backward()
-        gradients = [w.grad.clone() for w in model.parameters() if w.grad is not None]
-        assert len(gradients) >= 5
-        found.append([states.detach(), *gradients])
-    for whole, in_parts in zip(*found, strict=True):
-        torch.testing.assert_close(in_parts, whole, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.slow
-def test_memory_holds_the_gates_of_one_part_however_long_a_sentence_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What is saved for the backward pass: states at words, and of each part what it reads."""
-    _, reader, _, _ = reader_of("character", "forward", "encoder.hidden=64", "train.bptt=0")
-    monkeypatch.setattr(contextual, "_UNITS_WITH_GATES", 256)
-    saved = []
-    for words in (200, 800):
-        rows, mask = rows_of(reader, [Sentence(("cat", "the", "unseen") * words)])
-        kept: dict[int, int] = {}
-
-        def pack(tensor: torch.Tensor, kept: dict[int, int] = kept) -> torch.Tensor:
-            kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
-            return tensor
-
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            states = reader.states(rows, mask)
-        # Fewer bytes for each unit than the four gates of one have.
-        saved.append(sum(kept.values()) / rows.units.numel())
-        states.sum().backward()
-    assert max(saved) < 4 * 64 * 4

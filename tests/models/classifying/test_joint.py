@@ -12,11 +12,9 @@ from tagkit.training.setup.setup import prepare
 CPU = torch.device("cpu")
 
 
-def test_the_losses_of_tags_and_of_the_class_add_up_with_the_weight_of_the_class(
-    tmp_path: Path,
-) -> None:
+def test_the_losses_of_tags_and_of_the_class_add_up(tmp_path: Path) -> None:
     torch.manual_seed(1)
-    run = prepare(of_task(tmp_path, "both", "head.class_loss=2.5"), CPU)
+    run = prepare(of_task(tmp_path, "both"), CPU)
     model, batch = run.model.eval(), to_tensors(run.encoded.batch(np.arange(7)))
     assert model.head is not None
     assert model.class_head is not None
@@ -29,4 +27,4 @@ def test_the_losses_of_tags_and_of_the_class_add_up_with_the_weight_of_the_class
     total, count = model(batch)
     assert int(count) == int(tokens) == int(batch.tokens.mask.sum())
     assert int(texts) == 7
-    torch.testing.assert_close(total, of_tags + 2.5 * of_class)
+    torch.testing.assert_close(total, of_tags + of_class)

@@ -24,13 +24,13 @@ from tagkit.text.records import Sentence
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
-BOTH = ("train.lm_loss=0.5", "train.lm_units=both", "encoder.layers=2", "encoder.dropout=0")
+BESIDE = ("train.lm_loss=0.5", "encoder.layers=2", "encoder.dropout=0")
 CPU = torch.device("cpu")
 
 
 def prepared(folder: Path, *overrides: str) -> Prepared:
     torch.manual_seed(1)
-    return prepare(tiny.config(folder, "embeddings.singleton_dropout=0", *overrides), CPU)
+    return prepare(tiny.config(folder, "embeddings.min_count=2", *overrides), CPU)
 
 
 def gradients(run: Prepared, indices: np.ndarray) -> tuple[Tensor, dict[str, Tensor]]:
@@ -60,8 +60,8 @@ def test_the_loss_that_is_reported_and_other_first_weights_are_those_without_it(
     tmp_path: Path,
 ) -> None:
     plain, ours = (
-        prepared(tmp_path, *BOTH, "train.lm_loss=0", "train.lm_units=words"),
-        prepared(tmp_path, *BOTH),
+        prepared(tmp_path, *BESIDE, "train.lm_loss=0"),
+        prepared(tmp_path, *BESIDE),
     )
     own = dict(plain.model.named_parameters())
     added = {name for name, _ in ours.model.named_parameters()} - own.keys()
@@ -88,9 +88,8 @@ def test_its_gradient_grows_with_its_weight_and_reaches_every_layer(
     counts = set()
     for weight in (0, 1e-9, 1.0, 3.0):
         torch.manual_seed(1)
-        units = [] if weight else ["train.lm_units=words"]
-        config = tiny.config(tmp_path, *BOTH, f"train.lm_loss={weight}", f"task={task}",
-                             "encoder.word_dropout=0", *units, **files)  # fmt: skip
+        config = tiny.config(tmp_path, *BESIDE, f"train.lm_loss={weight}", f"task={task}",
+                             "encoder.word_dropout=0", **files)  # fmt: skip
         run = prepare(config, CPU)
         counts.add(run.encoded.target_count)
         found[weight] = gradients(run, np.arange(10))[1]
@@ -119,7 +118,8 @@ def test_its_gradient_grows_with_its_weight_and_reaches_every_layer(
 )
 def test_the_states_of_every_cell_predict(tmp_path: Path, cell: str, two: bool) -> None:
     segments = [] if cell == "transformer" else ["train.bptt=3"]
-    run = prepared(tmp_path, *BOTH, f"encoder.cell={cell}", f"encoder.bidirectional={two}".lower(),
+    run = prepared(tmp_path, *BESIDE, f"encoder.cell={cell}",
+                   f"encoder.bidirectional={two}".lower(),
                    "encoder.skip=2", "encoder.heads=2", *segments)  # fmt: skip
     found = gradients(run, np.arange(10))[1]
     for name, parameter in run.model.named_parameters():
@@ -128,23 +128,8 @@ def test_the_states_of_every_cell_predict(tmp_path: Path, cell: str, two: bool) 
             assert found[name].any(), name
 
 
-def test_characters_predict_from_the_spelling_alone(tmp_path: Path) -> None:
-    found = [
-        gradients(
-            prepared(tmp_path, f"train.lm_loss={weight}", "train.lm_units=characters",
-                     "encoder.word_dropout=0", "encoder.dropout=0"),
-            np.arange(10),
-        )[1]
-        for weight in (1e-9, 1)
-    ]  # fmt: skip
-    for name, before in found[0].items():
-        reached = name.startswith(("embed.chars.", "language_loss."))
-        same = torch.allclose(found[1][name], before, rtol=1e-4, atol=1e-6)
-        assert same != reached, name
-
-
 def test_a_step_in_pieces_has_the_same_gradient(tmp_path: Path) -> None:
-    run = prepared(tmp_path, *BOTH, "encoder.word_dropout=0")
+    run = prepared(tmp_path, *BESIDE, "encoder.word_dropout=0")
     _, whole = gradients(run, np.arange(10))
     _, first = gradients(run, np.arange(4))
     _, second = gradients(run, np.arange(4, 10))
@@ -153,7 +138,7 @@ def test_a_step_in_pieces_has_the_same_gradient(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_shows(tmp_path: Path) -> None:
-    run = prepared(tmp_path, *BOTH)
+    run = prepared(tmp_path, *BESIDE)
     with torch.no_grad():
         for parameter in run.model.language_loss.parameters():  # type: ignore[union-attr]
             parameter.fill_(float("inf"))
@@ -161,7 +146,7 @@ def test_a_loss_that_is_not_finite_shows(tmp_path: Path) -> None:
 
 
 def test_a_saved_model_is_complete_without_its_layers(tmp_path: Path) -> None:
-    run = prepared(tmp_path, *BOTH)
+    run = prepared(tmp_path, *BESIDE)
     model: Model = run.model
     save_bundle(tmp_path / "saved", model, run.vocabulary, run.config, {})
     found = load(tmp_path / "saved").model
@@ -194,8 +179,7 @@ def test_another_model_may_bring_an_encoder_that_cannot_predict(tmp_path: Path) 
 def test_every_task_learns_beside_it_and_saves_a_model_that_answers(
     tmp_path: Path, task: str
 ) -> None:
-    config = of_task(tmp_path, task, "train.lm_loss=0.1", "train.lm_units=both",
-                     "train.max_epochs=10", "train.lr=0.02")  # fmt: skip
+    config = of_task(tmp_path, task, "train.lm_loss=0.1", "train.max_epochs=10", "train.lr=0.02")
     trained = train(config)
     assert trained.dev.headline > 0.8
     found = load(trained.folder)

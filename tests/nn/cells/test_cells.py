@@ -11,7 +11,7 @@ from cell_options import CASES, CELL_OPTIONS, network_of, state_tensors
 from equations import EQUATIONS
 from torch import Tensor, nn
 
-from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed, options_of
+from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed, carried_by_models, options_of
 from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.encoder import LAYERS, Encoder
 from tagkit.nn.layers.layer import LayerOptions
@@ -149,7 +149,7 @@ def test_every_trained_parameter_gets_a_gradient(case: str) -> None:
 # Another value of each option than the default.
 OTHERS: dict[str, Any] = {
     "activation": "relu", "init": "identity", "spectral_radius": 0.3, "chrono": 9, "leak": 0.3,
-    "skip": 2, "periods": (1, 3), "sparsity": 0.2, "input_scale": 0.3, "heads": 1,
+    "skip": 2, "periods": (1, 3), "heads": 1,
     "feed_forward": 1, "norm": "after", "positions": "sinusoidal", "max_positions": 2,
     "transition_layers": 3, "transition_skip": False,
 }  # fmt: skip
@@ -172,9 +172,8 @@ def states_with(cell: str, **changes: Any) -> Tensor:
 
 def is_for(name: str, cell: str) -> bool:
     """Whether the configuration takes the option with this cell."""
-    conditions = options_of(EncoderConfig)[name].needed
-    if name == "max_positions":
-        conditions = options_of(EncoderConfig)["positions"].needed
+    options = {**options_of(EncoderConfig), **carried_by_models(EncoderConfig)}
+    conditions = options["positions" if name == "max_positions" else name].needed
     return all(needs.are_met_by(cell) for needs in conditions)
 
 

@@ -179,7 +179,7 @@ def test_a_label_that_weighs_more_is_found_more_often(tmp_path: Path, head: str)
         trained = train(
             tiny.config(
                 tmp_path, f"head.kind={head}", f"head.label_weights={{PER={weight}}}",
-                "train.max_epochs=2", "embeddings.singleton_dropout=0", "head.feature_crf=0",
+                "train.max_epochs=2", "embeddings.min_count=2", "head.feature_crf=0",
             ),
             force=True,
         )  # fmt: skip

@@ -14,7 +14,7 @@ UNITS, HIDDEN = 6, 5
 def layer_of(kind: str, end: int, *, tied: bool) -> tuple[HaltingSoftmax, Tensor | None]:
     """In float64, with the table of all units where it is tied."""
     torch.manual_seed(4)
-    options = SoftmaxOptions(units=UNITS - 1, hidden=HIDDEN, dim=3, tied=tied, samples=2)
+    options = SoftmaxOptions(units=UNITS - 1, hidden=HIDDEN, dim=3, tied=tied)
     layer = HaltingSoftmax(SOFTMAXES[kind](options), hidden=HIDDEN, end=end).double()
     for weights in layer.parameters():
         torch.nn.init.normal_(weights)

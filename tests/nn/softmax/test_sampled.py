@@ -12,9 +12,9 @@ UNITS, HIDDEN = 40, 5
 
 def sampled(samples: int) -> SampledSoftmax:
     torch.manual_seed(3)
-    return SampledSoftmax(
-        units=UNITS, hidden=HIDDEN, dim=HIDDEN, tied=False, samples=samples
-    ).double()
+    found = SampledSoftmax(units=UNITS, hidden=HIDDEN, dim=HIDDEN, tied=False).double()
+    found.samples = samples
+    return found
 
 
 def drawn() -> tuple[Tensor, Tensor]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tagkit.nn.softmax import SOFTMAXES, cross_entropy
 from tagkit.nn.softmax.adaptive import AdaptiveSoftmax
 from tagkit.nn.softmax.layer import SoftmaxOptions, UnitSoftmax
+from tagkit.nn.softmax.sampled import SampledSoftmax
 
 UNITS, HIDDEN, TOKENS = 17, 6, 11
 
@@ -25,13 +26,15 @@ each_size = pytest.mark.parametrize(
 def layer(kind: str, tied: bool, dim: int, units: int = UNITS) -> tuple[UnitSoftmax, Tensor | None]:
     """A layer of float64 with biases that are not 0, and its table where it is tied."""
     torch.manual_seed(3)
-    options = SoftmaxOptions(units=units, hidden=HIDDEN, dim=dim, tied=tied, samples=units // 2)
+    options = SoftmaxOptions(units=units, hidden=HIDDEN, dim=dim, tied=tied)
     # Cutoffs that so few units would not be worth.
     found = (
         AdaptiveSoftmax(units=units, hidden=HIDDEN, dim=dim, tied=tied, cutoffs=(3, 9))
         if kind == "adaptive"
         else SOFTMAXES[kind](options)
     ).double()
+    if isinstance(found, SampledSoftmax):
+        found.samples = units // 2
     for parameter in found.parameters():
         nn.init.normal_(parameter)
     return found, torch.randn(units, dim).double().requires_grad_() if tied else None

@@ -499,7 +499,7 @@ TASKS = {
     "softmax": (tiny.corpus, ["head.kind=softmax"], "tag"),
     "one class": (tiny.classified, ["head.label_smoothing=0.1"], "classify"),
     "several classes": (tiny.classified, ["head.multi_label=yes"], "classify"),
-    "both": (tiny.joint, ["head.class_loss=3"], "both"),
+    "both": (tiny.joint, [], "both"),
     "columns": (tiny.treebank, [COLUMNS, "head.column_weights={FEATS = 0.5}"], "tag"),
 }
 

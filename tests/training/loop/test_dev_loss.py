@@ -186,13 +186,13 @@ def test_a_loss_that_is_not_finite_is_the_worst(
 def test_a_plateau_of_the_loss_lowers_the_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    losses = iter([3.0, 2.0, 2.5, 2.5, 1.0])
+    losses = iter([3.0, 2.0, 2.5, 2.5, 2.5, 1.0])
     monkeypatch.setattr(DevLoss, "compute", lambda _: next(losses))
     config = of_task(
-        tmp_path, "tag", "train.schedule=plateau", "train.anneal_patience=1", "train.lr=0.02",
-        "train.max_epochs=5", "train.metric=loss",
+        tmp_path, "tag", "train.schedule=plateau", "train.lr=0.02",
+        "train.max_epochs=6", "train.metric=loss",
     )  # fmt: skip
-    assert [epoch.lr for epoch in train(config).epochs] == [0.02, 0.02, 0.02, 0.02, 0.01]
+    assert [epoch.lr for epoch in train(config).epochs] == [*[0.02] * 5, 0.01]
 
 
 @pytest.mark.slow

@@ -105,7 +105,7 @@ def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
     monkeypatch.setattr(module, "_suits_row_adam", lambda *_: False)
     found = []
     for scaled in (True, False):
-        run = prepared(tmp_path, "embeddings.singleton_dropout=0")
+        run = prepared(tmp_path, "embeddings.min_count=2")
         run.model.eval()
         optimizer = with_scaler(run) if scaled else ModelOptimizer(run.model, run.config.train, 1)
         for overflows in [True, False] if scaled else [False]:
@@ -128,6 +128,29 @@ def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
 
 
 CPU = torch.device("cpu")
+
+
+def test_a_momentum_begins_with_the_first_gradient_of_its_parameter(tmp_path: Path) -> None:
+    run = prepared(tmp_path, "train.optimizer=sgd")
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    ours = [*run.model.parameters()]
+    theirs = [each.detach().clone().requires_grad_() for each in ours]
+    # Not fused: torch begins each momentum by itself.
+    reference = torch.optim.SGD(theirs, lr=0.01, momentum=0.9, foreach=False)
+    for step in range(4):
+        run.model(to_tensors(run.encoded.batch(np.arange(6))))[0].backward()
+        if step < 2:  # as an output that no target of a batch needs has none
+            ours[-1].grad = None
+        optimizer.clip_gradients(1.0)
+        for one, other in zip(ours, theirs, strict=True):
+            other.grad = None if one.grad is None else one.grad.clone()
+        optimizer.step(0.01, 0.9)
+        reference.step()
+        optimizer.zero_grad()
+        for one, other in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
+
+
 TORCH = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "nadam": torch.optim.NAdam,
          "sgd": torch.optim.SGD}  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_another_error_of_a_run_is_not_that_of_its_tracker(processes: Processes)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("overrides", [(), ("train.lm_loss=0.1", "train.lm_units=both")])
+@pytest.mark.parametrize("overrides", [(), ("train.lm_loss=0.1",)])
 def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(
     tmp_path: Path, overrides: tuple[str, ...]
 ) -> None:

@@ -75,8 +75,6 @@ def test_what_is_given_is_kept_and_the_rest_follows_from_it() -> None:
     given_ = ("train.batch_size=50", "train.lr=0.5")
     assert chosen(100, *given_) == (50, 300, 125, 0.5)
     assert chosen(100, "train.max_epochs=3", "train.patience=0") == (4, 3, 0, 0.012)
-    # Two batches a step: half as many steps.
-    assert chosen(100, "train.accumulate=2") == (4, 47, 20, 0.012)
     # 140 of the 1,400 tokens in a batch make ten steps an epoch.
     assert chosen(100, "train.batch_tokens=140") == (4, 60, 25, 0.012)
 

@@ -123,7 +123,7 @@ class _RowLines:
         limit = self.source.max_line_chars
         if self.length > limit + 1:  # the line end counts here, and not in the limit
             problem = f"expected a row of at most {limit:,} characters, found a longer one: is a "
-            problem += "quote not closed? data.max_line_chars is the limit"
+            problem += "quote not closed?"
             raise FileError(self.source.name, self.row, problem)
         return line
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from says import Says, refuses
 
-import tagkit
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.tables.delimited import (
     read_csv,
@@ -266,9 +265,10 @@ def test_a_quote_that_is_never_closed_is_an_error_of_the_whole_file(tmp_path: Pa
     path = tmp_path / "a.csv"
     path.write_text('label,text\nx,"never closed\n' + "y,a text\n" * 500, "utf-8")
     found: list[FormatError] = []
-    records = tagkit.read(path, on_error=found.append, max_line_chars=1000)
+    data = DataConfig(max_line_chars=1000)
+    source = Source(str(path), max_line_chars=1000)
     with refuses(FileError, "csv:2", "1,000"):
-        list(records)
+        list(read_csv(source, ReaderOptions(data, on_error=found.append)))
     assert found == []
 
 

@@ -1,0 +1,95 @@
+"""Options that are none any more: what does instead, and what files of before say of them.
+
+A configuration in which one has the value that is now always taken is read as ever; another value
+is refused, in a file and on the command line. A model of any version loads: what changed its
+training alone is passed over, and what its answers depend on is `option.Carried`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+RESUMED_BY = "version 0.2 resumes a run that has another"
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What has become of an option.
+
+    Attributes:
+        value: what it always is now; runs and models of before that have it go on as they were.
+        instead: what to use, as the end of a sentence; empty for nothing.
+    """
+
+    value: Any
+    instead: str = ""
+
+    def is_same(self, value: Any) -> bool:
+        """Whether a file says what holds anyway; true and false are no numbers."""
+        return bool(value == self.value) and isinstance(value, bool) == isinstance(self.value, bool)
+
+
+REMOVED: Mapping[str, Removed] = MappingProxyType(
+    {
+        "data.bpe_dropout": Removed(0.0, "data.bpe_size cuts words into more or fewer units"),
+        "data.max_line_chars": Removed(100_000_000, "divide longer lines into shorter ones"),
+        "embeddings.char_dropout": Removed(0.0, "encoder.locked_dropout drops them too"),
+        "embeddings.contextual_dim": Removed(0, "the states are read as they are"),
+        "embeddings.feature_dim": Removed(20),
+        "embeddings.freeze_contextual": Removed(
+            True, "train a language model further by itself, with train.init_from"
+        ),
+        "embeddings.max_vectors": Removed(0, "shorten the file of vectors to its first lines"),
+        "embeddings.normalize_digits": Removed(True, "characters keep a word's digits"),
+        "embeddings.singleton_dropout": Removed(0.5),
+        "encoder.context_words": Removed(2000, "encoder.context = 'sentence' takes less memory"),
+        "encoder.feed_forward": Removed(4, "encoder.hidden changes the width"),
+        "encoder.input_scale": Removed(1.0, "encoder.spectral_radius changes what a state keeps"),
+        "encoder.max_positions": Removed(512, "encoder.positions = 'rotary' has no limit"),
+        "encoder.sparsity": Removed(0.9, "encoder.spectral_radius changes what a state keeps"),
+        "head.activation": Removed("relu"),
+        "head.class_loss": Removed(1.0, "head.class_weights weighs single classes"),
+        "head.feedback_cell": Removed("gru"),
+        "head.feedback_hidden": Removed(100),
+        "head.samples": Removed(1000, "head.softmax = 'adaptive' is as fast"),
+        "head.tag_dim": Removed(25),
+        "train.accumulate": Removed(
+            1, "raise train.batch_size: a batch that memory does not hold is read in pieces"
+        ),
+        "train.activation_penalty": Removed(0.0, "use encoder.weight_drop or a higher dropout"),
+        "train.anneal_factor": Removed(0.5),
+        "train.anneal_patience": Removed(2),
+        "train.layer_lr_decay": Removed(1.0, "set a lower train.lr"),
+        "train.lm_units": Removed("words"),
+        "train.ridge_penalty": Removed("auto"),
+        "train.temporal_penalty": Removed(0.0, "use encoder.weight_drop or a higher dropout"),
+        "train.unfreeze": Removed(0, "set a lower train.lr"),
+    }
+)
+
+
+def removed_option(name: str) -> str:
+    """A sentence on an option that is none any more, by its dotted name."""
+    removed = REMOVED[name]
+    value = str(removed.value).lower() if isinstance(removed.value, bool) else removed.value
+    value = f"{value:,}" if isinstance(value, int) else value
+    instead = f"; {removed.instead}" if removed.instead else ""
+    return f"{name} is no option since 0.3.0, and always {value}{instead}; {RESUMED_BY}"
+
+
+def without_removed(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Tables of a configuration without such options, and a sentence on each that means another.
+
+    Args:
+        table: as a file has it; a section that is no table is left as it is.
+    """
+    left, problems = dict(table), {}
+    for name, removed in REMOVED.items():
+        section, _, key = name.partition(".")
+        given = left.get(section)
+        if isinstance(given, Mapping) and key in given:
+            if not removed.is_same(given[key]):
+                problems[name] = [removed_option(name)]
+            left[section] = {other: value for other, value in given.items() if other != key}
+    return left, problems
