@@ -71,7 +71,7 @@ class EpochPlan:
             would count for more in a short sentence.
     """
 
-    steps: list[list[Ids]]
+    steps: list[Ids]
     targets_per_step: float
 
 

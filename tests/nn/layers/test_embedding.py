@@ -57,7 +57,7 @@ def test_vectors_begin_with_a_length_of_about_one_and_padding_at_zero() -> None:
 
 def chars() -> CharEncoder:
     torch.manual_seed(1)
-    return CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.0)
+    return CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3)
 
 
 def test_a_words_vector_does_not_depend_on_the_group_that_it_is_in() -> None:
@@ -82,27 +82,15 @@ def test_a_words_vector_depends_on_all_of_its_characters_and_their_order() -> No
         assert not torch.allclose(vectors[0], vectors[row])
 
 
-@pytest.mark.parametrize("times", [1, 3])  # fewer characters than there are, and more
-def test_characters_are_dropped_in_training_alone(times: int) -> None:
-    expected = chars()
-    torch.manual_seed(1)
-    encoder = CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.5)
-    words = [torch.tensor([[2, 3, 4], [5, 3, 0]] * times)]
-    assert not torch.equal(encoder(words), encoder(words))
-    assert torch.equal(encoder.eval()(words), expected(words))
-
-
-@pytest.mark.parametrize(("alphabet", "dropout"), [(9, 0.0), (50, 0.0), (9, 1e-9)])
-def test_packed_words_have_the_vectors_and_gradients_of_padded_ones(
-    alphabet: int, dropout: float
-) -> None:
+@pytest.mark.parametrize("alphabet", [9, 50])
+def test_packed_words_have_the_vectors_and_gradients_of_padded_ones(alphabet: int) -> None:
     # 13 characters: more than an alphabet of 9 has, fewer than one of 50.
     groups = [
         torch.tensor([[1, 0], [2, 3]]),
         torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0], [1, 2, 3, 0]]),
     ]
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=alphabet, dim=3, **cell_of("lstm"), hidden=2, dropout=dropout)
+    encoder = CharEncoder(chars=alphabet, dim=3, **cell_of("lstm"), hidden=2)
     packed = encoder(groups)
     padded = torch.cat([encoder._encode(group) for group in groups])
     torch.testing.assert_close(packed, padded)
@@ -179,7 +167,7 @@ def test_an_affix_changes_its_own_words_alone() -> None:
 def test_words_in_training_have_the_vectors_of_words_in_prediction(cell: str) -> None:
     # Training reads packed words where the cell can, prediction reads padded ones.
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=9, dim=3, **cell_of(cell), hidden=2, dropout=0.0)
+    encoder = CharEncoder(chars=9, dim=3, **cell_of(cell), hidden=2)
     groups = [torch.tensor([[1, 0], [2, 3]]), torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0]])]
     with torch.no_grad():
         predicted = encoder.eval()(groups)

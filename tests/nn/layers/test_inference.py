@@ -167,7 +167,7 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
 @pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) -> None:
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3, dropout=0.0)
+    encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3)
     groups = []
     for width, words in ((3, 18), (6, 1), (9, 16)):
         ids = torch.randint(2, 9, (words, width), generator=torch.Generator().manual_seed(width))
@@ -189,7 +189,7 @@ def test_few_words_are_read_without_padding_in_their_own_order(
 ) -> None:
     monkeypatch.setattr(row_reader, "_CACHED_BYTES", at_once)
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3, dropout=0.0).eval()
+    encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3).eval()
     words = [[2, 3, 4], [5], [8, 7, 6, 5, 4], [2, 2, 3], [3, 8]]
     with torch.enable_grad():  # as in training, not by a reader
         expected = torch.cat([encoder([torch.tensor([word])]) for word in words])
