@@ -58,8 +58,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "awd": (
         "embeddings.word_dim=400", "encoder.hidden=1150", "encoder.layers=3", "train.bptt=70",
         "train.batch_size=40", "embeddings.dropout=0.1", "encoder.dropout=0",
-        *DROPOUT, "encoder.weight_drop=0.5", "train.activation_penalty=2",
-        "train.temporal_penalty=1", "train.averaging=triggered", "train.max_epochs=300",
+        *DROPOUT, "encoder.weight_drop=0.5", "train.averaging=triggered",
+        "train.max_epochs=300",
     ),
     "512": ("embeddings.word_dim=128", "encoder.hidden=512", *DROPOUT),
 }  # fmt: skip

@@ -45,7 +45,6 @@ RESOLVED = frozenset(
         "train.lr",
         "train.warmup_steps",
         "train.average_decay",
-        "embeddings.singleton_dropout",
         "encoder.dropout",
         "encoder.locked_dropout",
         "encoder.word_dropout",

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Carried, Needs, Option, Section
+from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Former, Needs, Option, Section
 from tagkit.config.values import (
     Column,
     Encoding,
@@ -114,7 +114,7 @@ class DataConfig(Section):
     format: Annotated[Format, Option("Format of the input.", "recognised", tasks=LABELS)] = "auto"
     encoding: Annotated[Encoding, Option("Encoding of the files.")] = "utf-8"
     # A file without line ends, such as a binary one, would fill the memory before it is refused.
-    max_line_chars: Annotated[int, Field(ge=1000, le=2**31 - 1), Carried()] = MAX_LINE_CHARS
+    max_line_chars: Annotated[int, Field(ge=1000, le=2**31 - 1), Former()] = MAX_LINE_CHARS
     # Names are those of CoNLL-U, whose columns are fixed.
     token_column: Annotated[
         Column | None,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Carried, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Former, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     CharCell,
@@ -36,7 +36,7 @@ class EmbeddingsConfig(Section):
             tasks=LABELS,
         ),
     ] = True
-    normalize_digits: Annotated[bool, Carried(inherit=True, otherwise=False, tasks=LABELS)] = True
+    normalize_digits: Annotated[bool, Former(inherit=True, otherwise=False, tasks=LABELS)] = True
     # Press and Wolf 2017; Inan et al. 2017.
     tied: Annotated[
         bool,
@@ -122,8 +122,8 @@ class EmbeddingsConfig(Section):
             tasks=LABELS,
         ),
     ] = ()
-    contextual_dim: Annotated[int, Field(ge=0, le=100_000), Carried()] = 0
+    contextual_dim: Annotated[int, Field(ge=0, le=100_000), Former()] = 0
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[
-        Size, Carried(inherit=True, needs=Needs("data.feature_columns", but=((),)))
+        Size, Former(inherit=True, needs=Needs("data.feature_columns", but=((),)))
     ] = 20

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Carried, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Former, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     Cell,
@@ -105,7 +105,7 @@ class EncoderConfig(Section):
         ),
     ] = 4
     feed_forward: Annotated[
-        int, Field(ge=1, le=100), Carried(inherit=True, needs=_WITH_ATTENTION)
+        int, Field(ge=1, le=100), Former(inherit=True, needs=_WITH_ATTENTION)
     ] = 4
     # Xiong et al. 2020: with the norm before, training needs no slow start.
     norm: Annotated[
@@ -126,7 +126,7 @@ class EncoderConfig(Section):
             needs=_WITH_ATTENTION,
         ),
     ] = "rotary"
-    max_positions: Annotated[Size, Carried(inherit=True)] = 512
+    max_positions: Annotated[Size, Former(inherit=True)] = 512
     # Of one layer a step is that of an Elman network.
     transition_layers: Annotated[
         int,
@@ -173,7 +173,7 @@ class EncoderConfig(Section):
         ),
     ] = "sentence"
     # Bounds memory in prediction, and what a batch of training holds.
-    context_words: Annotated[int, Field(ge=1, le=100_000), Carried(inherit=True)] = 2000
+    context_words: Annotated[int, Field(ge=1, le=100_000), Former(inherit=True)] = 2000
     # "concat" doubles the features that the head reads; the others keep `hidden` of them.
     merge: Annotated[
         Literal["concat", "sum", "mean", "product"],

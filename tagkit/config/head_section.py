@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Carried, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Former, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     Pooling,
@@ -57,9 +57,9 @@ class HeadConfig(Section):
         ),
     ] = "auto"
     # Networks whose whole state is h, or h and c, so that a search can continue any hypothesis.
-    feedback_cell: Annotated[Literal["lstm", "gru", "elman"], Carried()] = "gru"
-    feedback_hidden: Annotated[Size, Carried()] = 100
-    tag_dim: Annotated[Size, Carried()] = 25  # of the embedding of the tag before
+    feedback_cell: Annotated[Literal["lstm", "gru", "elman"], Former()] = "gru"
+    feedback_hidden: Annotated[Size, Former()] = 100
+    tag_dim: Annotated[Size, Former()] = 25  # of the embedding of the tag before
     beam: Annotated[
         Size,
         Option("Hypotheses that decoding keeps; 1 is greedy.", tasks=TAGS, needs=_FEEDBACK),
@@ -140,7 +140,7 @@ class HeadConfig(Section):
         tuple[Size, ...],
         Option("Units of feed-forward layers between that vector and the classes.", tasks=CLASSES),
     ] = ()
-    activation: Annotated[Literal["relu", "tanh", "gelu"], Carried()] = "relu"
+    activation: Annotated[Literal["relu", "tanh", "gelu"], Former()] = "relu"
     dropout: Annotated[
         Probability,
         Option(

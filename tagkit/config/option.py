@@ -156,7 +156,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried(Option):
+class Former(Option):
     """What was an option (`removed.py`): no run sets it, and models of before have a value."""
 
     help: str = ""
@@ -169,14 +169,14 @@ def options_of(section: type[Section]) -> Mapping[str, Option]:
     Raises:
         TypeError: a field has no `Option`.
     """
-    options = {name: o for name, o in _fields_of(section) if not isinstance(o, Carried)}
+    options = {name: o for name, o in _fields_of(section) if not isinstance(o, Former)}
     return MappingProxyType(options)  # cached: one caller must not change it for the others
 
 
 @cache
 def carried_by_models(section: type[Section]) -> Mapping[str, Option]:
     """Each value that saved models alone have, by its dotted name, in order of definition."""
-    carried = {name: o for name, o in _fields_of(section) if isinstance(o, Carried)}
+    carried = {name: o for name, o in _fields_of(section) if isinstance(o, Former)}
     return MappingProxyType(carried)
 
 

@@ -2,7 +2,7 @@
 
 A configuration in which one has the value that is now always taken is read as ever; another value
 is refused, in a file and on the command line. A model of any version loads: what changed its
-training alone is passed over, and what its answers depend on is `option.Carried`.
+training alone is passed over, and what its answers depend on is `option.Former`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ RESUMED_BY = "version 0.2 resumes a run that has another"
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedOption:
     """What has become of an option.
 
     Attributes:
@@ -30,41 +30,51 @@ class Removed:
         return bool(value == self.value) and isinstance(value, bool) == isinstance(self.value, bool)
 
 
-REMOVED: Mapping[str, Removed] = MappingProxyType(
+REMOVED: Mapping[str, RemovedOption] = MappingProxyType(
     {
-        "data.bpe_dropout": Removed(0.0, "data.bpe_size cuts words into more or fewer units"),
-        "data.max_line_chars": Removed(100_000_000, "divide longer lines into shorter ones"),
-        "embeddings.char_dropout": Removed(0.0, "encoder.locked_dropout drops them too"),
-        "embeddings.contextual_dim": Removed(0, "the states are read as they are"),
-        "embeddings.feature_dim": Removed(20),
-        "embeddings.freeze_contextual": Removed(
+        "data.bpe_dropout": RemovedOption(0.0, "data.bpe_size cuts words into more or fewer units"),
+        "data.max_line_chars": RemovedOption(100_000_000, "divide longer lines into shorter ones"),
+        "embeddings.char_dropout": RemovedOption(0.0, "encoder.locked_dropout drops them too"),
+        "embeddings.contextual_dim": RemovedOption(0, "the states are read as they are"),
+        "embeddings.feature_dim": RemovedOption(20),
+        "embeddings.freeze_contextual": RemovedOption(
             True, "train a language model further by itself, with train.init_from"
         ),
-        "embeddings.max_vectors": Removed(0, "shorten the file of vectors to its first lines"),
-        "embeddings.normalize_digits": Removed(True, "characters keep a word's digits"),
-        "embeddings.singleton_dropout": Removed(0.5),
-        "encoder.context_words": Removed(2000, "encoder.context = 'sentence' takes less memory"),
-        "encoder.feed_forward": Removed(4, "encoder.hidden changes the width"),
-        "encoder.input_scale": Removed(1.0, "encoder.spectral_radius changes what a state keeps"),
-        "encoder.max_positions": Removed(512, "encoder.positions = 'rotary' has no limit"),
-        "encoder.sparsity": Removed(0.9, "encoder.spectral_radius changes what a state keeps"),
-        "head.activation": Removed("relu"),
-        "head.class_loss": Removed(1.0, "head.class_weights weighs single classes"),
-        "head.feedback_cell": Removed("gru"),
-        "head.feedback_hidden": Removed(100),
-        "head.samples": Removed(1000, "head.softmax = 'adaptive' is as fast"),
-        "head.tag_dim": Removed(25),
-        "train.accumulate": Removed(
+        "embeddings.max_vectors": RemovedOption(
+            0, "shorten the file of vectors to its first lines"
+        ),
+        "embeddings.normalize_digits": RemovedOption(True, "characters keep a word's digits"),
+        "embeddings.singleton_dropout": RemovedOption(0.5),
+        "encoder.context_words": RemovedOption(
+            2000, "encoder.context = 'sentence' takes less memory"
+        ),
+        "encoder.feed_forward": RemovedOption(4, "encoder.hidden changes the width"),
+        "encoder.input_scale": RemovedOption(
+            1.0, "encoder.spectral_radius changes what a state keeps"
+        ),
+        "encoder.max_positions": RemovedOption(512, "encoder.positions = 'rotary' has no limit"),
+        "encoder.sparsity": RemovedOption(
+            0.9, "encoder.spectral_radius changes what a state keeps"
+        ),
+        "head.activation": RemovedOption("relu"),
+        "head.class_loss": RemovedOption(1.0, "head.class_weights weighs single classes"),
+        "head.feedback_cell": RemovedOption("gru"),
+        "head.feedback_hidden": RemovedOption(100),
+        "head.samples": RemovedOption(1000, "head.softmax = 'adaptive' is as fast"),
+        "head.tag_dim": RemovedOption(25),
+        "train.accumulate": RemovedOption(
             1, "raise train.batch_size: a batch that memory does not hold is read in pieces"
         ),
-        "train.activation_penalty": Removed(0.0, "use encoder.weight_drop or a higher dropout"),
-        "train.anneal_factor": Removed(0.5),
-        "train.anneal_patience": Removed(2),
-        "train.layer_lr_decay": Removed(1.0, "set a lower train.lr"),
-        "train.lm_units": Removed("words"),
-        "train.ridge_penalty": Removed("auto"),
-        "train.temporal_penalty": Removed(0.0, "use encoder.weight_drop or a higher dropout"),
-        "train.unfreeze": Removed(0, "set a lower train.lr"),
+        "train.activation_penalty": RemovedOption(
+            0.0, "use encoder.weight_drop or a higher dropout"
+        ),
+        "train.anneal_factor": RemovedOption(0.5),
+        "train.anneal_patience": RemovedOption(2),
+        "train.layer_lr_decay": RemovedOption(1.0, "set a lower train.lr"),
+        "train.lm_units": RemovedOption("words"),
+        "train.ridge_penalty": RemovedOption("auto"),
+        "train.temporal_penalty": RemovedOption(0.0, "use encoder.weight_drop or a higher dropout"),
+        "train.unfreeze": RemovedOption(0, "set a lower train.lr"),
     }
 )
 

@@ -97,5 +97,14 @@ def test_a_stopped_run_goes_on_with_the_value_that_holds_anyway_and_with_no_othe
     name: str,
 ) -> None:
     now = identity(Config(), {}, "cpu", 1)
-    assert differences({**now, name: REMOVED[name].value}, now) == []
+    without = {key: value for key, value in now.items() if key != name}
+    for before in (without, {**now, name: REMOVED[name].value}):
+        assert differences(before, now) == []
     assert differences({**now, name: _OTHERS[name]}, now) == [Says(name, "version 0.2")]
+
+
+def test_a_run_that_begins_with_a_model_of_before_goes_on_with_what_that_carries() -> None:
+    old = with_options(Config(), {"embeddings.normalize_digits": False, "encoder.feed_forward": 2})
+    now = identity(old, {}, "cpu", 1)
+    assert differences(now, now) == []
+    assert len(differences(now, identity(Config(), {}, "cpu", 1))) == 2

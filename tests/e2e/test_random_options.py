@@ -1,7 +1,7 @@
 """Options in combinations that nobody has thought of: drawn by chance, they keep the promises.
 
 Each option is tested by itself elsewhere. What has been found wrong in spite of that needed two:
-momentum and layers that are unfrozen, a transformer and a segment length.
+momentum and a new head, a transformer and a segment length.
 """
 
 import random

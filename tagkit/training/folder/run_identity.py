@@ -16,6 +16,7 @@ from tagkit.config import (
     FORMER_DEFAULTS,
     REMOVED,
     Config,
+    carried_by_models,
     option_values,
     options_of,
     refuse_without_effect,
@@ -132,6 +133,10 @@ def identity(
     # checkpoints look as if they agreed, since only names that both have are compared.
     values = option_values(config)
     kept = {name: values[name] for name, option in options_of(Config).items() if not option.resume}
+    # Of a model that training starts from, which may be of a version that had them as options.
+    for name in carried_by_models(Config):
+        section, _, key = name.partition(".")
+        kept[name] = getattr(getattr(config, section), key)
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
     contents = {
         "vectors": config.embeddings.vectors,
@@ -189,9 +194,9 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     without = {f"{_CONTENT}file of weights": None}
     before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **before}
     for name, removed in REMOVED.items():
-        if not removed.is_same(old := before.get(name, removed.value)):
-            found.append(f"{name} = {_shown(old)}, which version 0.2 resumes and this one has not")
-    for name in sorted(before.keys() & now.keys()):
+        if (old := before.get(name, removed.value)) != now.get(name, removed.value):
+            found.append(f"{name} = {_shown(old)}, with which version 0.2 resumes it")
+    for name in sorted((before.keys() & now.keys()) - REMOVED.keys()):
         old, new = before[name], now[name]
         if old != new:
             other = name.endswith(" corpus") or name.startswith(_CONTENT)

@@ -135,35 +135,6 @@ def test_a_deep_model_of_every_task_learns_and_answers_the_same_when_it_is_loade
         assert (found.tags, found.labels) == (alone.tags, alone.labels)
 
 
-def check_groups(model: Model, layers: int) -> None:
-    groups = model.layer_groups()
-    names = [name for named in groups.values() for name in named]
-    assert sorted(names) == sorted(name for name, _ in model.named_parameters())
-    of_layers = [f"layer {number}" for number in range(1, layers + 1)]
-    # The cell echo-state has fixed weights, which are parameters too.
-    assert [*groups] == ["embeddings", *of_layers, "head"]
-    assert all(name.startswith("embed.") for name in groups["embeddings"])
-    for number, group in enumerate(of_layers):
-        starts = (f"encoder.layers.{number}.", f"encoder.connections.{number - 1}.")
-        assert all(name.startswith(starts) for name in groups[group])
-    below = ("embed.", "encoder.layers.", "encoder.connections.")
-    assert not any(name.startswith(below) for name in groups["head"])
-
-
-@pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("cell", mostly_slow(LAYERS, always=2))
-def test_each_parameter_is_in_the_group_of_its_layer(head: str, cell: str) -> None:
-    # A size that the heads of a transformer share.
-    deep = ("encoder.hidden=8", "encoder.layers=3", "encoder.connection=highway",
-            "encoder.output_layers=[7]")  # fmt: skip
-    check_groups(tagger(head, f"encoder.cell={cell}", *deep), layers=3)
-
-
-@pytest.mark.parametrize("task", mostly_slow(TASKS, always=2))
-def test_models_of_every_task_have_groups_of_layers(tmp_path: Path, task: str) -> None:
-    check_groups(prepare(of_task(tmp_path, task), CPU).model, layers=1)
-
-
 def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
     model, corpus = tagger().eval(), encoded()
     together = model.head.linear(model.states(to_tensors(corpus.batch(range(10)))))
