@@ -60,6 +60,7 @@ CLASSES = MODELS / "classify-max"
 COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     # The configuration.
     ("train --train good.conll --set encoder.hiden=3", ("encoder.hiden", "encoder.hidden")),
+    ("train --train good.conll --set train.accumulate=2", ("train.accumulate", "train.batch_size")),
     ("train --train good.conll --set encoder.cell=lstn", ("encoder.cell", '"lstn"', "'lstm'")),
     ("train --train good.conll --set encoder.dropout=1.5", ("encoder.dropout", "1.5", "1")),
     ("train --train good.conll --set train.lr", ("--set", "'train.lr'", "section.key=value")),

@@ -222,8 +222,8 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     assert (encoder.outputs, model.head.linear.in_features) == (3, 3)
     assert chars is not None
     assert isinstance(chars.layer.forwards, nn.RNN)
-    assert (chars.embedding.embedding_dim, chars.outputs, chars.dropout.p) == (4, 12, 0.7)
-    assert model.embed.outputs == 9 + 12 + 7 + 2
+    assert (chars.embedding.embedding_dim, chars.outputs) == (4, 12)
+    assert model.embed.outputs == 9 + 12 + 7 + 20
     plain = load_config(
         overrides=[
             "encoder.bidirectional=false",
