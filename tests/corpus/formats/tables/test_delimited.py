@@ -266,7 +266,7 @@ def test_a_quote_that_is_never_closed_is_an_error_of_the_whole_file(tmp_path: Pa
     path.write_text('label,text\nx,"never closed\n' + "y,a text\n" * 500, "utf-8")
     found: list[FormatError] = []
     data = DataConfig(max_line_chars=1000)
-    source = Source(str(path), max_line_chars=1000)
+    source = Source(str(path), "utf-8", 1000)
     with refuses(FileError, "csv:2", "1,000"):
         list(read_csv(source, ReaderOptions(data, on_error=found.append)))
     assert found == []
