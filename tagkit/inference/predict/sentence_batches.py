@@ -34,8 +34,7 @@ from tagkit.models.base.memory import forget, is_out_of_memory
 from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.layers.embedding import TokenEmbedding
-from tagkit.nn.layers.inference import CachedWords, CharReader, layer_readers
-from tagkit.nn.layers.row_reader import RowReader
+from tagkit.nn.layers.inference import CachedWords, CharReader, RowReader, layer_readers
 from tagkit.nn.recurrence.recurrence import Floats
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural

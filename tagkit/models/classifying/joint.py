@@ -56,8 +56,7 @@ from tagkit.models.classifying.classifier import (
     with_classes,
 )
 from tagkit.models.tagging.feature_crf import build_feature_crf
-from tagkit.models.tagging.tag_decoding import tag_predictions
-from tagkit.models.tagging.tag_head import build_tag_head, continuations
+from tagkit.models.tagging.tag_head import build_tag_head, continuations, tag_predictions
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.models.tagging.tag_scoring import score_tags, tag_kind, tags_in
 from tagkit.models.tagging.tagger import (

@@ -40,13 +40,15 @@ from tagkit.models.base.task_records import (
     TrainingData,
 )
 from tagkit.models.tagging.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
-from tagkit.models.tagging.tag_decoding import (
+from tagkit.models.tagging.tag_head import (
+    build_tag_head,
+    continuations,
     gold_paths,
+    set_head_constants,
     stretch_probabilities,
     tag_alternatives,
     tag_predictions,
 )
-from tagkit.models.tagging.tag_head import build_tag_head, continuations, set_head_constants
 from tagkit.models.tagging.tag_outcomes import judged_tags
 from tagkit.models.tagging.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.nn.crf.chain import Chain

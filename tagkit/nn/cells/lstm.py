@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from tagkit.nn.padding import Packing
 from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.recurrence.packing import Packing
 from tagkit.nn.recurrence.products import Product
 from tagkit.nn.recurrence.recurrence import HALF, ONE, QUARTER, Floats, Recurrence, StepInputs
 from tagkit.nn.recurrence.weights import (

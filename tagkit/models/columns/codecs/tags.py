@@ -24,8 +24,14 @@ from tagkit.models.base.description import head_name
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
-from tagkit.models.tagging.tag_decoding import alternatives, spelled, with_probabilities
-from tagkit.models.tagging.tag_head import continuations, head_of_tags, set_head_constants
+from tagkit.models.tagging.tag_head import (
+    alternatives,
+    continuations,
+    head_of_tags,
+    set_head_constants,
+    spelled,
+    with_probabilities,
+)
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, TagColumn
 from tagkit.text.schemes import OUTSIDE, SCHEMES, convert, has_spans, split_tag
