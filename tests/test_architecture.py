@@ -18,9 +18,9 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 HOUSE = House(PACKAGE)
 
 LAYERS = [
-    ["wording", "limits"],
+    ["wording"],
     ["errors"],
-    ["value_checks"],
+    ["limits"],
     ["html", "nn", "storage", "text"],
     ["config"],
     ["corpus", "features"],

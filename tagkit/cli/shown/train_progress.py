@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.program.console import ProgressBar, StepColumn, note, show_line
-from tagkit.cli.program.messages import with_flags
-from tagkit.cli.program.terminal import DEFAULT_WIDTH, short_paths, width_of
+from tagkit.cli.program.messages import DEFAULT_WIDTH, short_paths, width_of, with_flags
 from tagkit.cli.shown.reports import columns_text
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.splits.counts import column_counts

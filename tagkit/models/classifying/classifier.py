@@ -30,7 +30,6 @@ from tagkit.features.batching.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.classes import ClassAnswers
 from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
-from tagkit.models.base.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.base.building import (
     build_embedding,
     build_encoder,
@@ -48,6 +47,7 @@ from tagkit.models.base.task_records import (
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
+from tagkit.models.folder.parts import check_classes, check_features, check_no_tags
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.nn.heads.bag_of_words import log_scores
 from tagkit.nn.heads.classification import ClassHead

@@ -27,7 +27,6 @@ from tagkit.features.batching.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import JointAnswers
-from tagkit.models.base.agreement import check_classes, check_features, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
 from tagkit.models.base.description import (
     Description,
@@ -55,6 +54,7 @@ from tagkit.models.classifying.classifier import (
     score_classes,
     with_classes,
 )
+from tagkit.models.folder.parts import check_classes, check_features, check_tags
 from tagkit.models.tagging.feature_crf import build_feature_crf
 from tagkit.models.tagging.tag_head import build_tag_head, continuations, tag_predictions
 from tagkit.models.tagging.tag_outcomes import judged_classes

@@ -26,7 +26,6 @@ from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.kind import TAGS, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import TagAnswers
-from tagkit.models.base.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.base.building import build_embedding, build_encoder, build_others
 from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
 from tagkit.models.base.model import Member, Model, SentenceBatch
@@ -39,6 +38,7 @@ from tagkit.models.base.task_records import (
     ModelContext,
     TrainingData,
 )
+from tagkit.models.folder.parts import check_features, check_no_classes, check_tags
 from tagkit.models.tagging.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
 from tagkit.models.tagging.tag_head import (
     build_tag_head,

@@ -41,10 +41,10 @@ from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.transfer import (
     copy_weights,
     extend_vocabulary,
+    in_units_of,
     inherit_options,
     pretrained_vectors,
 )
-from tagkit.models.bundle.transfer_text import in_units_of
 from tagkit.models.language.language_network import (
     add_language_loss,
     language_target,

@@ -19,11 +19,11 @@ from tagkit.evaluation.reports.column_report import ColumnReport, make_tag_colum
 from tagkit.evaluation.scores.metrics import added_tag_metrics
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
-from tagkit.models.base.agreement import check_tags
 from tagkit.models.base.description import head_name
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
+from tagkit.models.folder.parts import check_tags
 from tagkit.models.tagging.tag_head import (
     alternatives,
     continuations,
