@@ -62,8 +62,8 @@ from tagkit.models.folder.parts import (
     require_digest,
 )
 from tagkit.models.language.language_network import LanguageModel
-from tagkit.models.tagging.feature_crf import check_feature_crf
 from tagkit.models.task_table import task_of
+from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.storage import METADATA, WEIGHTS, digest_of_bytes, whole_folder
 from tagkit.text.json_text import to_json
 from tagkit.wording import quoted, reason
@@ -152,13 +152,31 @@ def _load(path: Path) -> Bundle:
     digest = parts.metadata["sha256"][WEIGHTS]
     weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), digest)
     set_weights(model, weights, config, vocabulary)
-    check_feature_crf(model.feature_crf, folder / WEIGHTS)
+    _check_feature_crf(model.feature_crf, folder / WEIGHTS)
     calibration = None
     if KEY in parts.metadata:
         calibration = read_calibration(parts.metadata, model, folder / METADATA)
     if calibration is not None:
         set_temperatures(model, calibration.temperatures)
     return Bundle(vocabulary, config, parts.metadata, model.eval(), calibration)
+
+
+def _check_feature_crf(crf: FeatureCrf | None, path: Path) -> None:
+    """Raise unless weights that were read can be used.
+
+    Args:
+        crf: of the model that was read.
+        path: of the file, for messages.
+
+    Raises:
+        BundleError: its tables are not what `fit` makes.
+    """
+    if crf is not None and not crf.is_valid():
+        last = len(crf.transitions) - 1
+        raise BundleError(
+            f"{path}: feature_crf: expected ascending keys, tags from 0 to {last} and a share from "
+            "0 to below 1; train the model again"
+        )
 
 
 def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict[str, Tensor]:

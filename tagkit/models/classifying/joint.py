@@ -27,7 +27,12 @@ from tagkit.features.batching.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import JointAnswers
-from tagkit.models.base.building import build_embedding, build_encoder, build_others
+from tagkit.models.base.building import (
+    build_embedding,
+    build_encoder,
+    build_feature_crf,
+    build_others,
+)
 from tagkit.models.base.description import (
     Description,
     class_heads,
@@ -55,7 +60,6 @@ from tagkit.models.classifying.classifier import (
     with_classes,
 )
 from tagkit.models.folder.parts import check_classes, check_features, check_tags
-from tagkit.models.tagging.feature_crf import build_feature_crf
 from tagkit.models.tagging.tag_head import build_tag_head, continuations, tag_predictions
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.models.tagging.tag_scoring import score_tags, tag_kind, tags_in

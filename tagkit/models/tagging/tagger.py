@@ -26,7 +26,12 @@ from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.kind import TAGS, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import TagAnswers
-from tagkit.models.base.building import build_embedding, build_encoder, build_others
+from tagkit.models.base.building import (
+    build_embedding,
+    build_encoder,
+    build_feature_crf,
+    build_others,
+)
 from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
 from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
@@ -39,7 +44,7 @@ from tagkit.models.base.task_records import (
     TrainingData,
 )
 from tagkit.models.folder.parts import check_features, check_no_classes, check_tags
-from tagkit.models.tagging.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
+from tagkit.models.tagging.feature_crf import fit_feature_crf
 from tagkit.models.tagging.tag_head import (
     build_tag_head,
     continuations,
@@ -191,7 +196,11 @@ def tag_output(
 def _beside(context: ModelContext, batch: SentenceBatch) -> Chain | None:
     model = context.model
     assert isinstance(model, Tagger)
-    return feature_chain(model.feature_crf, batch)
+    emissions = batch.score_features(model.feature_crf)
+    if emissions is None:
+        return None
+    assert model.feature_crf is not None
+    return model.feature_crf.chain(emissions, batch.tokens.mask)
 
 
 def tag_answers(config: Config, vocabulary: Vocabulary) -> TagAnswers:
