@@ -136,8 +136,7 @@ def show_report(
         return
     from tagkit.cli.program.messages import DEFAULT_WIDTH, show_lines, width_of
     from tagkit.evaluation.analysis.analysis_text import analysis_lines
-    from tagkit.evaluation.reports.confidence_text import set_lines
-    from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
+    from tagkit.evaluation.reports.report_text import confusion_lines, report_lines, set_lines
 
     width = width_of(sys.stdout)
     lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]

@@ -26,12 +26,12 @@ from tagkit.evaluation.reports.class_report import ClassReport
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
 from tagkit.evaluation.scores.calibration import Calibration, calibration
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Score, score_of
 from tagkit.evaluation.scores.significance import interval
+from tagkit.evaluation.scores.spans import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
 

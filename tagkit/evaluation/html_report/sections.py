@@ -34,8 +34,7 @@ from tagkit.evaluation.html_report.tables import (
 )
 from tagkit.evaluation.reports.class_report import NO_CLASS, ClassReport
 from tagkit.evaluation.reports.column_report import ColumnsReport
-from tagkit.evaluation.reports.confidence_text import MEMBERS
-from tagkit.evaluation.reports.report_text import label_cell, without_spans
+from tagkit.evaluation.reports.report_text import MEMBERS, label_cell, without_spans
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.calibration import Bin, Calibration
 from tagkit.evaluation.scores.conformal import SetReport
