@@ -34,10 +34,7 @@ from tagkit.models.base.building import (
     build_others,
 )
 from tagkit.models.base.description import (
-    Description,
     class_heads,
-    encoder_name,
-    metric_columns,
     tag_heads,
 )
 from tagkit.models.base.model import Fitted, Member, Model, SentenceBatch
@@ -289,14 +286,6 @@ class JointTask(TagTask):
         """Those of the tags, then those of the classes."""
         return [tag_kind(config), class_kind(config)]
 
-    def describe(self, config: Config) -> Description:
-        """Two heads; dev is scored by the mean of their headlines."""
-        measure, columns = metric_columns(self.kinds(config))
-        return Description(
-            encoder=encoder_name(config),
-            heads=(*tag_heads(config), *class_heads(config)),
-            unit="sentence",
-            measure=measure,
-            columns=columns,
-            reads_columns=True,
-        )
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """Two; dev is scored by the mean of their headlines."""
+        return (*tag_heads(config), *class_heads(config))

@@ -32,7 +32,7 @@ from tagkit.models.base.building import (
     build_feature_crf,
     build_others,
 )
-from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
+from tagkit.models.base.description import tag_heads
 from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout, TagReadout
@@ -344,14 +344,6 @@ class TagTask(Task):
         """Spans, or plain labels of tokens."""
         return [tag_kind(config)]
 
-    def describe(self, config: Config) -> Description:
-        """One head; dev is scored by the F1 of spans, or by accuracy."""
-        measure, columns = metric_columns(self.kinds(config))
-        return Description(
-            encoder=encoder_name(config),
-            heads=tag_heads(config),
-            unit="sentence",
-            measure=measure,
-            columns=columns,
-            reads_columns=True,
-        )
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """One; dev is scored by the F1 of spans, or by accuracy."""
+        return tag_heads(config)
