@@ -184,7 +184,7 @@ def _match_score(outcomes: Counter[str]) -> Match:
     ]
     paired = correct + incorrect + partial
     found = score_of(correct + partial / 2, paired + spurious, paired + missed)
-    return Match(*counts, found.precision, found.recall, found.f1)
+    return Match(*counts, precision=found.precision, recall=found.recall, f1=found.f1)
 
 
 def surface_score(sentences: Iterable[Aligned]) -> Score:
