@@ -179,12 +179,13 @@ def _by_measure(counts: Counter[str]) -> dict[str, Match]:
 
 
 def _match_score(outcomes: Counter[str]) -> Match:
-    correct, incorrect, partial, missed, spurious = counts = [
+    correct, incorrect, partial, missed, spurious = (
         outcomes[each] for each in ("correct", "incorrect", "partial", "missed", "spurious")
-    ]
+    )
     paired = correct + incorrect + partial
     found = score_of(correct + partial / 2, paired + spurious, paired + missed)
-    return Match(*counts, precision=found.precision, recall=found.recall, f1=found.f1)
+    scores = found.precision, found.recall, found.f1
+    return Match(correct, incorrect, partial, missed, spurious, *scores)
 
 
 def surface_score(sentences: Iterable[Aligned]) -> Score:

@@ -173,13 +173,13 @@ def set_calibration(saved: Any) -> SetCalibration:
     Raises:
         ValueError: they are those of none.
     """
-    found = saved if isinstance(saved, Mapping) else {}
-    counts = [found.get(name) for name in ("count", "found", "limit")]
-    thresholds = found.get("thresholds")
+    values: Mapping[str, Any] = saved if isinstance(saved, Mapping) else {}
+    count, found, limit = counts = [values.get(name, -1) for name in ("count", "found", "limit")]
+    thresholds = values.get("thresholds")
     # By `type`, as True is no number here.
     if not (
         all(type(each) is int and each >= 0 for each in counts)
-        and counts[2]
+        and limit
         and isinstance(thresholds, list)
         and len(thresholds) <= _MAX_COVERAGE_STEPS - _MIN_COVERAGE_STEPS + 1
         and all(type(each) in (int, float) and math.isfinite(each) for each in thresholds)
@@ -189,7 +189,7 @@ def set_calibration(saved: Any) -> SetCalibration:
             "expected count, found, a limit of 1 or more and ascending thresholds, found "
             f"{clipped(repr(saved))}"
         )
-    return SetCalibration(*counts, thresholds=tuple(map(float, thresholds)))
+    return SetCalibration(count, found, limit, tuple(map(float, thresholds)))
 
 
 def _step(coverage: float) -> int:
