@@ -19,8 +19,7 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       training/trainer.py          -> gradients, one step of the optimizer
     in prediction, for a batch
       nn/crf/chain.py              -> best path                    (batch, time)
-      models/tagging/tag_decoding.py
-                                   -> tags in IOB2 again; Span(0, 1, "ORG")
+      models/tagging/tag_head.py   -> tags in IOB2 again; Span(0, 1, "ORG")
       models/answers/tags.py, corpus/formats/columns/writer.py
                                    -> "EU\tNNP\tB-ORG\tB-ORG"
     and on a corpus with gold tags

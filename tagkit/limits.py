@@ -1,4 +1,7 @@
-"""Sizes that the commands and the library share; it imports nothing, so that help is quick."""
+"""Sizes that the commands and the library share, and checks of numbers that callers give."""
+
+from tagkit.errors import DataError
+from tagkit.wording import clipped
 
 BATCH_SIZE = 128  # sentences a batch of prediction
 # Tokens of such a batch, padding included: bounds memory if sentences are long.
@@ -19,3 +22,31 @@ CACHE_THETA_MAX = 1_000_000
 MAX_SAMPLES, MAX_BEAM = 10_000, 1_000
 # Threads of the CPU, and processes of a command: where none are left, a system ends the program.
 MAX_THREADS = 1024
+
+
+def check_count(name: str, value: int, least: int = 1, most: int = 2**31 - 1) -> None:
+    """Refuse a whole number below `least` or above `most`.
+
+    Args:
+        name: of the parameter; a setting if commands have a flag for it.
+        value: given.
+        least: that is allowed.
+        most: that is allowed.
+
+    Raises:
+        DataError: it is refused; the message has the parameter's name.
+    """
+    # The libraries below count in 32 or 64 bits.
+    limit = f"a whole number, at least {least}" if value < least else f"at most {most:,}"
+    if not least <= value <= most:
+        raise DataError(f"{name}: expected {limit}, found {clipped(repr(value))}")
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse a number that is not from 0 to 1; NaN is not.
+
+    Raises:
+        DataError: it is refused; the message has the parameter's name.
+    """
+    if not 0 <= value <= 1:
+        raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")

@@ -100,8 +100,8 @@ def default_signals() -> Iterator[None]:
 def no_waiting_for_the_disk() -> Iterator[None]:
     """Files of tests are not flushed to the disk: no test survives a loss of power.
 
-    That they would be, and in which order, is proved in tests/storage/test_disk.py. What is no file
-    (a pipe, a device) is flushed all the same, as it may refuse that.
+    That they would be, and in which order, is proved in tests/storage/test_places.py. What is no
+    file (a pipe, a device) is flushed all the same, as it may refuse that.
     """
     flush = os.fsync
 

@@ -18,9 +18,9 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 HOUSE = House(PACKAGE)
 
 LAYERS = [
-    ["wording", "limits"],
+    ["wording"],
     ["errors"],
-    ["value_checks"],
+    ["limits"],
     ["html", "nn", "storage", "text"],
     ["config"],
     ["corpus", "features"],
@@ -166,7 +166,7 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
 ENTRIES = 15
 MORE_ENTRIES = {".": 20}
 # Figures of the house, which only ever fall: a step that lowers one lowers its bound.
-ONE_IMPORTER = 88
+ONE_IMPORTER = 79
 LONG_FUNCTIONS = 4
 WIDE_FUNCTIONS = 2
 

@@ -7,17 +7,11 @@ the two and never a mixture. A file that is replaced keeps its mode; a symbolic 
 target is replaced; a device or a named pipe is written to directly and stays what it is.
 
     files        files and folders, written completely, then renamed
-    places       what is at a path, and whether an output may be written there
-    disk         flushing to the disk, digests
+    places       what is at a path, and whether an output may be written there; digests
     lock         one process at a time in a folder
     run_names    what shows that a folder is that of a run
 """
 
-from tagkit.storage.disk import RESUME_AFTER as RESUME_AFTER
-from tagkit.storage.disk import cannot_write as cannot_write
-from tagkit.storage.disk import digest_of as digest_of
-from tagkit.storage.disk import digest_of_bytes as digest_of_bytes
-from tagkit.storage.disk import write_remedy as write_remedy
 from tagkit.storage.files import BYTE_ORDER_MARK as BYTE_ORDER_MARK
 from tagkit.storage.files import PACKED as PACKED
 from tagkit.storage.files import encoded as encoded
@@ -31,6 +25,11 @@ from tagkit.storage.files import set_aside as set_aside
 from tagkit.storage.files import whole_folder as whole_folder
 from tagkit.storage.files import write_of_run as write_of_run
 from tagkit.storage.files import write_whole as write_whole
+from tagkit.storage.places import RESUME_AFTER as RESUME_AFTER
+from tagkit.storage.places import cannot_write as cannot_write
+from tagkit.storage.places import digest_of as digest_of
+from tagkit.storage.places import digest_of_bytes as digest_of_bytes
+from tagkit.storage.places import write_remedy as write_remedy
 from tagkit.storage.run_names import BEST as BEST
 from tagkit.storage.run_names import CURVE as CURVE
 from tagkit.storage.run_names import HISTORY as HISTORY

@@ -34,10 +34,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, TagkitError
-from tagkit.storage.disk import cannot_write, digest_of_bytes, flush_to_disk
 from tagkit.storage.places import (
     EXISTS,
+    cannot_write,
     destination,
+    digest_of_bytes,
+    flush_to_disk,
     own_descriptor,
     refusals,
     require_new_folder,

@@ -96,9 +96,8 @@ def join(
             placed = replace(span, start=span.start + start, end=span.end + start)
             free = not spans or spans[-1].end <= placed.start
             if begin <= placed.start < end and free:
-                spans.append(placed)
-                if placed.end > end:
-                    probabilities += (part.probabilities or ())[end - start : span.end]
+                spans.append(placed)  # also where it reaches beyond the share
+                probabilities += (part.probabilities or ())[end - start : span.end]
     # Tags of two windows side by side may be illegal; those made from the joined spans are not.
     if has_spans(scheme):
         tags = list(from_spans(spans, len(words), scheme))

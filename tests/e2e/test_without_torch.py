@@ -89,7 +89,7 @@ from tagkit.models.folder.parts import read_parts
 parts = read_parts(find_bundle(Path({str(MODEL)!r})))
 print(parts.config.task, "B-PER" in parts.vocabulary.tags, parts.metadata["tagkit"])
 print(encoder_name(parts.config), *tag_heads(parts.config))
-import tagkit.models.base.calibration, tagkit.models.base.task, tagkit.models.base.agreement
+import tagkit.models.base.calibration, tagkit.models.base.task, tagkit.models.folder.parts
 import tagkit.models.folder.seed_folders
 """
     assert run(program, tmp_path).splitlines() == ["tag True 0.2.0", "BiLSTM CRF"]

@@ -67,6 +67,28 @@ def test_a_window_has_its_words_tags_and_features() -> None:
     assert cut(sentence, (1, 3)) == Sentence(("b", "c"), ("Y", "Z"), (("2", "3"),), ("l",))
 
 
+def test_a_window_of_all_words_keeps_its_document_and_a_part_of_them_does_not() -> None:
+    sentence = Sentence(("a", "b"), document=3)
+    assert [cut(sentence, (0, end)).document for end in (2, 1)] == [3, None]
+
+
+# Planned are (0, 8), (6, 14) and (8, 16).
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        ((7, 9), [(0, 7), (6, 14), (9, 16)]),  # both edges move by one word
+        ((5, 9), [(0, 8), (6, 14), (8, 16)]),  # words 5 would be left out
+        ((6, 8), [(0, 8), (6, 14), (8, 16)]),  # it ends where a window does
+    ],
+)
+def test_an_edge_moves_out_of_a_span_by_as_little_as_it_takes(
+    span: tuple[int, int], expected: list[tuple[int, int]]
+) -> None:
+    tags = from_spans([Span(*span, "X")], 16, "iobes")
+    assert windows(16, 8) == [(0, 8), (6, 14), (8, 16)]
+    assert windows_between_spans(tags, 8) == expected
+
+
 def predicted(words: list[str], spans: list[Span], sure: float | None = None) -> Prediction:
     tags = from_spans(spans, len(words), "iob2")
     probabilities = None if sure is None else (sure,) * len(words)

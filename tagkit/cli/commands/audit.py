@@ -160,8 +160,7 @@ def audit_command(context: typer.Context, options: AuditOptions) -> None:
     if options.as_json:
         typer.echo(to_json(found.to_dict()))
     elif options.has_table:
-        from tagkit.cli.program.messages import show_lines
-        from tagkit.cli.program.terminal import width_of
+        from tagkit.cli.program.messages import show_lines, width_of
         from tagkit.evaluation.analysis.label_errors import audit_lines
 
         top = _TOP if options.top is None else options.top

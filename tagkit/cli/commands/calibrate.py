@@ -79,7 +79,7 @@ def calibrate_command(options: CalibrateOptions) -> None:
 
 def _lines(found: "Calibrated") -> Iterator[str]:
     """What the temperatures do, a table for each head, and where they are stored."""
-    from tagkit.evaluation.reports.confidence_text import numbers_of
+    from tagkit.evaluation.reports.report_text import numbers_of
     from tagkit.storage import METADATA
     from tagkit.wording import plural, shown_name
 

@@ -103,8 +103,7 @@ def config_command(context: typer.Context, options: ConfigOptions) -> None:
 
 def _list_options(part: str | None, program: Any) -> None:
     """Print the options of a section, or one; all without a name."""
-    from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.program.terminal import width_of
+    from tagkit.cli.program.messages import show_lines, width_of
 
     options = chosen_options(part)
     width = width_of(sys.stdout)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tagkit.cli.program.messages import with_flags
+from tagkit.cli.program.messages import is_terminal, with_flags
 from tagkit.cli.program.option_fields import flags_of, given_flags, takes_options
 from tagkit.cli.program.options import Encoding, Model, Predicting
 from tagkit.cli.program.refusals import refuse
-from tagkit.cli.program.terminal import is_terminal
 from tagkit.errors import FormatError
 from tagkit.limits import BATCH_SIZE, MAX_UNITS
 from tagkit.text.json_text import to_json

@@ -343,7 +343,7 @@ def _progress(
 ) -> "PredictionProgress | None":
     """The line on the terminal that says how far the inputs are read; None where it disturbs."""
     from tagkit.cli.program.console import PredictionProgress
-    from tagkit.cli.program.terminal import is_terminal
+    from tagkit.cli.program.messages import is_terminal
 
     # Text that is typed or printed on the same terminal would be mixed with the line.
     typed = "-" in paths and is_terminal(sys.stdin)

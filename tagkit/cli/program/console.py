@@ -26,8 +26,7 @@ from rich.progress_bar import ProgressBar as Drawn
 from rich.table import Column, Table
 from rich.text import Text
 
-from tagkit.cli.program.messages import with_flags
-from tagkit.cli.program.terminal import for_terminal, shown_time
+from tagkit.cli.program.messages import for_terminal, shown_time, with_flags
 from tagkit.wording import message_line, shortened
 
 if TYPE_CHECKING:  # its module imports torch

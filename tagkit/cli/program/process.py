@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from tagkit.cli.program.terminal import for_terminal
+from tagkit.cli.program.messages import for_terminal
 from tagkit.errors import Interrupted
 
 _ESCAPE = "tagkit.escape"

@@ -106,7 +106,7 @@ def _analysis(report: "Report", names: Sequence[str], seen: "Split | None") -> "
     if not names:
         return None
     from tagkit.evaluation.analysis.analysis import analyse
-    from tagkit.inference.predict.garbage_collection import without_collection
+    from tagkit.models.base.memory import without_collection
 
     with without_collection():
         return analyse(report, names, seen)
@@ -134,11 +134,9 @@ def show_report(
             found |= {"sets": {kind: each.to_dict() for kind, each in sets.items()}}
         typer.echo(to_json(report.to_dict() | found))
         return
-    from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.program.terminal import DEFAULT_WIDTH, width_of
+    from tagkit.cli.program.messages import DEFAULT_WIDTH, show_lines, width_of
     from tagkit.evaluation.analysis.analysis_text import analysis_lines
-    from tagkit.evaluation.reports.confidence_text import set_lines
-    from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
+    from tagkit.evaluation.reports.report_text import confusion_lines, report_lines, set_lines
 
     width = width_of(sys.stdout)
     lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
@@ -182,8 +180,7 @@ def show_systems(
         page: to be written too.
         as_json: print one JSON object.
     """
-    from tagkit.cli.program.messages import show_lines
-    from tagkit.cli.program.terminal import short_paths, width_of
+    from tagkit.cli.program.messages import short_paths, show_lines, width_of
     from tagkit.evaluation.compare.systems import systems_lines
     from tagkit.inference.score.systems import compare_files_of_runs, compare_models
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from tagkit.cli.program.terminal import filled, has_colours, width_of
+from tagkit.cli.program.messages import filled, has_colours, width_of
 from tagkit.models.answers.pieces import Highlighted, TextPiece, from_line
 from tagkit.text.records import LabelScore
 from tagkit.wording import visible

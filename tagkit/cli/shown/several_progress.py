@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.cli.program.console import ProgressBar, StepColumn, note, show_line
-from tagkit.cli.program.messages import with_flags
-from tagkit.cli.program.terminal import DEFAULT_WIDTH, shown_time
+from tagkit.cli.program.messages import DEFAULT_WIDTH, shown_time, with_flags
 from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve, Point
 from tagkit.evaluation.reports.criterion import rank, score_text
 from tagkit.training.events.callbacks import Step

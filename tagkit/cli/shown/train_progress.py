@@ -5,14 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.program.console import ProgressBar, StepColumn, note, show_line
-from tagkit.cli.program.messages import with_flags
-from tagkit.cli.program.terminal import DEFAULT_WIDTH, short_paths, width_of
+from tagkit.cli.program.messages import DEFAULT_WIDTH, short_paths, width_of, with_flags
 from tagkit.cli.shown.reports import columns_text
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.splits.counts import column_counts
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, scaled, score_text
-from tagkit.evaluation.reports.report_text import label_cell, report_lines
-from tagkit.evaluation.reports.text_table import table
+from tagkit.evaluation.reports.report_text import label_cell, report_lines, table
 from tagkit.models.base.description import Description
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS

@@ -26,12 +26,12 @@ from tagkit.evaluation.reports.class_report import ClassReport
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
 from tagkit.evaluation.scores.calibration import Calibration, calibration
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Score, score_of
-from tagkit.evaluation.scores.significance import interval
+from tagkit.evaluation.scores.significance import certainty
+from tagkit.evaluation.scores.spans import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
 
@@ -182,14 +182,10 @@ def _match_score(outcomes: Counter[str]) -> Match:
     correct, incorrect, partial, missed, spurious = (
         outcomes[each] for each in ("correct", "incorrect", "partial", "missed", "spurious")
     )
-    paired, points = correct + incorrect + partial, correct + partial / 2
-    predicted, gold = paired + spurious, paired + missed
-    return Match(
-        correct, incorrect, partial, missed, spurious,
-        precision=points / predicted if predicted else 0.0,
-        recall=points / gold if gold else 0.0,
-        f1=2 * points / (predicted + gold) if points else 0.0,
-    )  # fmt: skip
+    paired = correct + incorrect + partial
+    found = score_of(correct + partial / 2, paired + spurious, paired + missed)
+    scores = found.precision, found.recall, found.f1
+    return Match(correct, incorrect, partial, missed, spurious, *scores)
 
 
 def surface_score(sentences: Iterable[Aligned]) -> Score:
@@ -283,10 +279,9 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
     Raises:
         DataError: an analysis has no meaning for these labels.
     """
-    parts = (
-        {} if isinstance(report, ColumnsReport) and {*names} <= _OF_COLUMNS else parts_of(report)
-    )
-    tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
+    of_columns = isinstance(report, ColumnsReport) and {*names} <= _OF_COLUMNS
+    parts = {} if of_columns else parts_of(report)
+    tags = _tags_of(parts)
     for name in ANALYSES:
         if name in names and (obstacle := _obstacle(name, report, tags, train)):
             raise DataError(obstacle)
@@ -338,15 +333,18 @@ def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> S
 def possible(report: Report, train: Split | None = None) -> list[str]:
     """The analyses that have a meaning for a report."""
     of_columns = isinstance(report, ColumnsReport)
-    parts = {} if of_columns else parts_of(report)
-    tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
+    tags = None if of_columns else _tags_of(parts_of(report))
     names = _OF_COLUMNS if of_columns else ANALYSES
     return [name for name in names if not _obstacle(name, report, tags, train)]
 
 
+def _tags_of(parts: Mapping[str, TagReport | ClassReport]) -> TagReport | None:
+    return next((each for each in parts.values() if isinstance(each, TagReport)), None)
+
+
 def headline_interval(report: TagReport | ClassReport) -> HeadlineInterval:
     """The headline with its 95 % bootstrap interval."""
-    found = interval([sentence_counts(report)])
+    found = certainty([sentence_counts(report)]).interval
     return HeadlineInterval(report.measure, report.headline, found.low, found.high, found.level)
 
 
@@ -360,14 +358,12 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
         train: the training corpus, perhaps.
     """
     if name == "calibration":
-        return (
-            ""
-            if _judged(report)
-            else (
+        if not _judged(report):
+            return (
                 f"there are no probabilities to look at: {name}=... needs a model, or a file of "
                 "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
             )
-        )
+        return ""
     if name == "interval":
         return ""
     needed = "tags" if name == "slices" else "spans"

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from tagkit.evaluation.analysis.analysis import Analysis, Measures
 from tagkit.evaluation.analysis.error_kinds import NOTHING, ErrorReport, Example
 from tagkit.evaluation.analysis.slices import Slices, WordAccuracy
-from tagkit.evaluation.reports.confidence_text import calibration_lines
-from tagkit.evaluation.reports.report_text import label_cell
-from tagkit.evaluation.reports.text_table import (
+from tagkit.evaluation.reports.report_text import (
     WIDTH,
+    calibration_lines,
     counts,
     interval_cell,
+    label_cell,
     pair_table,
     shares,
     table,

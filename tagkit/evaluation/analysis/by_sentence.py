@@ -14,10 +14,9 @@ from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.language_report import LanguageReport
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import STRICT, TagReport, name_of_bare
-from tagkit.evaluation.scores.aligned_spans import Aligned, align
 from tagkit.evaluation.scores.metrics import Comparison, Kind
 from tagkit.evaluation.scores.significance import SentenceCounts
-from tagkit.evaluation.scores.spans import well_formed_spans
+from tagkit.evaluation.scores.spans import Aligned, align, well_formed_spans
 from tagkit.text.schemes import DISPLAY, SpanTuple, span_tuples
 
 # Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose

@@ -16,8 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
 from tagkit.evaluation.scores.scores import score_of
+from tagkit.evaluation.scores.spans import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import SpanTuple
 

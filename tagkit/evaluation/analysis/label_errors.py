@@ -24,10 +24,9 @@ from typing import Any, Literal
 
 from tagkit.evaluation.analysis.analysis_text import NAME, side_lines
 from tagkit.evaluation.reports.report_text import label_cell
-from tagkit.limits import EPSILON
+from tagkit.limits import EPSILON, check_probability
 from tagkit.text.json_text import INTERNAL, Record
 from tagkit.text.schemes import SpanTuple
-from tagkit.value_checks import check_probability
 from tagkit.wording import plural, shortened, shown_name, visible
 
 What = Literal["span", "token", "class"]

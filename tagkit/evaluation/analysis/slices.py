@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from tagkit.evaluation.scores.aligned_spans import Aligned
 from tagkit.evaluation.scores.scores import Counts, Labels, Score
+from tagkit.evaluation.scores.spans import Aligned
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import SpanTuple
 

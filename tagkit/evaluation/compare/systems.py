@@ -21,9 +21,16 @@ from tagkit.evaluation.analysis.by_sentence import (
 )
 from tagkit.evaluation.reports.class_report import ClassReport
 from tagkit.evaluation.reports.report import Report
-from tagkit.evaluation.reports.report_text import label_cell, without_spans
+from tagkit.evaluation.reports.report_text import (
+    WIDTH,
+    interval_cell,
+    label_cell,
+    p_cell,
+    shares,
+    table,
+    without_spans,
+)
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.reports.text_table import WIDTH, interval_cell, p_cell, shares, table
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.significance import (
     Difference,

@@ -1,18 +1,20 @@
-"""A report as lines of plain text: what `tagkit eval` prints, and `report.txt` of a run holds."""
+"""Reports, calibrations and tables as lines of text, as `tagkit eval` prints them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tagkit.evaluation.reports.class_report import ClassReport, JointReport, label_reports
 from tagkit.evaluation.reports.column_report import ColumnReport, ColumnsReport
 from tagkit.evaluation.reports.language_report import LanguageReport, perplexity_text
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.reports.text_table import WIDE, counts, pair_table, shares, table
+from tagkit.evaluation.scores.calibration import Calibration
+from tagkit.evaluation.scores.conformal import SetReport
 from tagkit.evaluation.scores.metrics import Comparison, added_metrics
+from tagkit.evaluation.scores.outcomes import CLASSES
 from tagkit.evaluation.scores.scores import Score
 from tagkit.text.schemes import has_spans
 from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.wording import cells, clipped, listed, plural, visible
+from tagkit.wording import cells, clipped, listed, padded, plural, shortened, shown_name, visible
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
 _MAX_LABEL = 60  # characters of a label in a table
@@ -231,3 +233,172 @@ def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -
     ]
     found = list(table(corner, numbers, rows, width))
     return found if found[0].startswith(corner) and max(map(cells, found)) <= width else []
+
+
+WIDTH = 80  # of a file
+WIDE = 10**6  # room for any table
+_MIN_NAME = 12  # characters of a name, also on a narrow terminal
+
+
+def table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], room: int
+) -> Iterator[str]:
+    """Names on the left, shortened where the table would be too wide, and numbers on the right.
+
+    Where shortened names would look the same, those that are too long have a line of their own
+    above their numbers.
+
+    Args:
+        title: head of the column of names.
+        heads: those of the other columns.
+        rows: of each a name and its cells; one without any is a blank line.
+        room: cells of a line.
+    """
+    lines = [(title, *heads), *rows]
+    widths = [max(map(cells, column)) for column in zip(*filter(None, lines), strict=True)]
+    right_of = sum(width + 2 for width in widths[1:])
+    first = min(widths[0], max(_MIN_NAME, room - right_of))
+    names = {line[0] for line in lines if line}
+    longest = _distinct_length(names, first)
+    above = longest > first
+    if above:
+        longest = _distinct_length(names, max(first, room))
+    for line in lines:
+        if not line:
+            yield ""
+            continue
+        name, *others = line
+        right = "".join(
+            f"  {padded(cell, width, right=True)}"
+            for cell, width in zip(others, widths[1:], strict=True)
+        )
+        if above and cells(name) > first:
+            yield shortened(name, longest)
+            name = ""
+        yield f"{padded(shortened(name, first), first)}{right}".rstrip()
+
+
+def pair_table(
+    heads: tuple[str, str, str], pairs: Sequence[tuple[str, str, int]], room: int
+) -> Iterator[str]:
+    """How often each of two names go together: both on the left, shortened where they are long."""
+    counted = [heads[2], *(f"{count:,}" for _, _, count in pairs)]
+    last = max(map(cells, counted))
+    each = max(_MIN_NAME, (room - last - 4) // 2)
+    columns = [
+        [shortened(name, each) for name in column]
+        for column in zip(heads[:2], *((gold, other) for gold, other, _ in pairs), strict=True)
+    ]
+    first, second = (max(map(cells, column)) for column in columns)
+    for name, other, count in zip(*columns, counted, strict=True):
+        yield f"{padded(name, first)}  {padded(other, second)}  {padded(count, last, right=True)}"
+
+
+def _distinct_length(names: Collection[str], length: int) -> int:
+    """The length, at least this one, to which names can be shortened and still differ."""
+    while len({shortened(name, length) for name in names}) < len(names):  # up to the longest
+        length += 1
+    return length
+
+
+def shares(*values: float) -> list[str]:
+    """Cells of scores, 0 to 1."""
+    return [f"{value:.4f}" for value in values]
+
+
+def counts(*values: int) -> list[str]:
+    """Cells of numbers."""
+    return [f"{value:,}" for value in values]
+
+
+def interval_cell(low: float, high: float, sign: str = "") -> str:
+    """Both ends of an interval; `sign` "+" for that of a difference."""
+    return f"{low:{sign}.4f} to {high:{sign}.4f}"
+
+
+def p_cell(value: float) -> str:
+    """A p-value."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+# What a set of each kind of label has, and what it belongs to.
+MEMBERS = {"tags": ("tagging", "sentence"), "classes": ("class", "text")}
+_BAR = 20  # characters of a bar for a share of 1
+
+
+def calibration_lines(parts: Mapping[str, Calibration]) -> Iterator[str]:
+    """The calibration of each head, each after a blank line.
+
+    Args:
+        parts: by the name of the head, "" where there is one.
+    """
+    for head, found in parts.items():
+        yield ""
+        yield from _lines(head, found)
+
+
+def numbers_of(found: Calibration) -> Mapping[str, float]:
+    """The four numbers of a calibration by their names for people."""
+    return {
+        "ECE": found.ece,
+        "ECE, bins of equal mass": found.ece_equal_mass,
+        "Brier score": found.brier,
+        "log loss": found.log_loss,
+    }
+
+
+def _lines(head: str, found: Calibration) -> Iterator[str]:
+    what = f"{found.count:,} {found.name}"
+    yield f"calibration of {shown_name(head) + ': ' if head else ''}{what}"
+    for name, value in numbers_of(found).items():
+        yield f"{name:<23}  {value:.4f}"
+    yield ""
+    # Of each class of each text the table says how often the text has it.
+    right = "present" if found.name == CLASSES else "right"
+    yield f"{'probability':<12} {found.name:>9} {'mean':>8} {right:>8}"
+    for each in found.bins:
+        edges = f"{each.low:.1f} to {each.high:.1f}"
+        if not each.count:
+            yield f"{edges:<12} {0:>9} {'-':>8} {'-':>8}"
+            continue
+        bar = "#" * round(_BAR * each.accuracy)
+        line = f"{edges:<12} {each.count:>9,} {each.confidence:>8.4f} {each.accuracy:>8.4f}  {bar}"
+        yield line.rstrip()
+    yield ""
+    yield f"{'kept from':<12} {found.name:>9} {'precision':>10} {'recall':>8} {'f1':>8}"
+    for row in found.thresholds:
+        yield (
+            f"{row.threshold:<12g} {row.count:>9,} {row.precision:>10.4f} {row.recall:>8.4f} "
+            f"{row.f1:>8.4f}"
+        )
+
+
+def set_lines(reports: Mapping[str, SetReport]) -> Iterator[str]:
+    """The reports on the sets of "tags", "classes" or both, after a blank line each."""
+    for kind, each in reports.items():
+        member, unit = MEMBERS[kind]
+        yield ""
+        yield (
+            f"sets of {kind} at coverage {each.coverage:g}: {each.covered:.4f} of "
+            f"{plural(each.count, 'set')} hold the gold {kind}, one of each {unit}; standard error "
+            f"{each.standard_error:.4f}"
+        )
+        yield (
+            f"size: median {each.median_size:g}, mean {each.mean_size:.2f}, 90th percentile "
+            f"{each.p90_size:g}; {_largest(kind, each)}"
+        )
+        if each.single_correct is None:
+            yield f"no set has one {member} alone"
+        else:
+            yield (
+                f"{each.single:.4f} of sets have one {member} alone, which is right in "
+                f"{each.single_correct:.4f} of them"
+            )
+
+
+def _largest(kind: str, each: SetReport) -> str:
+    some = f"{each.at_limit:.4f} of sets" if each.at_limit else "no set"
+    limit = plural(each.limit, MEMBERS[kind][0])
+    if kind == "tags":  # there are more taggings, so that some may be missing
+        return f"{some} reached the limit of {limit}"
+    return f"{some} {'hold' if each.at_limit else 'holds'} all {limit}"

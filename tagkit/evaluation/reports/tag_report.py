@@ -3,14 +3,28 @@
 The default mode counts spans as conlleval does, strict mode only spans that are well-formed in the
 scheme; a report always says which. Plain labels are scored token by token. The numbers are equal to
 seqeval's in both modes (`evaluation.verify` compares them).
+
+Tags of files are counted as they are read: nothing else is kept. A report needs the schemes of both
+sides, which only a whole file shows. So the tags are reduced to counts of distinct pieces as they
+come, and judged at the end. Side by side, the tags of a corpus are cut before every token where a
+span of neither side can continue: both tags are O, or begin a span. The same pieces occur again and
+again, so that a corpus of a million tokens has some thousand different ones: memory does not grow
+with its length, and every number of a report can be counted once a piece, in any scheme.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, pairwise, repeat
+from operator import itemgetter
 
+from tagkit.config import DataConfig
+from tagkit.corpus.source.options import silent
+from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.reports.report import LabelScores
 from tagkit.evaluation.scores.metrics import Comparison, Kind
+from tagkit.evaluation.scores.pairing import same_tokens
 from tagkit.evaluation.scores.scores import (
     Counts,
     Labels,
@@ -22,7 +36,21 @@ from tagkit.evaluation.scores.scores import (
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.json_text import INTERNAL
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import DISPLAY, INSIDE, has_spans, own_inside, span_tuples
+from tagkit.text.scheme_detection import Step, first_line_of, scheme_of_steps
+from tagkit.text.schemes import (
+    ALL_PREFIXES,
+    DISPLAY,
+    INSIDE,
+    OUTSIDE,
+    PLAIN,
+    SPAN_SCHEMES,
+    convert,
+    has_spans,
+    is_span_tag,
+    own_inside,
+    span_tuples,
+    split_tag,
+)
 
 # As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
@@ -165,3 +193,310 @@ def counts_of(gold: Labels, predicted: Labels, scheme: str, mode: str) -> Counts
     # Strict mode drops the ill-formed spans of a sentence and keeps its others.
     spans_of = partial(well_formed_spans, scheme=scheme) if mode == STRICT else span_tuples
     return count_spans(gold, predicted, spans_of)
+
+
+_TOKENS = 20_000  # counted in one go: a few megabytes
+Pair = tuple[Sentence, Sentence]  # a gold sentence and the predicted one
+_MISTAKES = 0.05  # share of the transitions; beyond it tags are of a scheme that is not known
+TagPair = tuple[str, str]  # the gold tag of a token and its predicted one
+
+_CUT = " "  # between pieces; no tag's character is white space
+_FIRST, _LAST = 0x3001, 0x10FFFF  # characters that stand for tags: none of them is white space
+_EDGE = (OUTSIDE,)  # an edge of a sentence counts as O
+_last_token = itemgetter(slice(-2, None))
+
+
+@dataclass(frozen=True, slots=True)
+class TagPiece:
+    """Tags of tokens in a row, which no span crosses the ends of.
+
+    Attributes:
+        before: the tags of the token before, O at the beginning of a sentence.
+        gold: gold tags.
+        predicted: as many.
+        times: how often the corpus has this piece behind this token.
+    """
+
+    before: TagPair
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    times: int
+
+
+class TagPieces:
+    """Counts of the pieces of a corpus.
+
+    Attributes:
+        sentences: how many there have been.
+        tokens: how many.
+    """
+
+    def __init__(self, *, strict: bool) -> None:
+        """For `strict` scores, pieces end at O alone.
+
+        Whether a B is well-formed in IOB1 depends on the tag before it, and whether that one ends
+        a span depends on the B.
+        """
+        self.sentences = 0
+        self.tokens = 0
+        self._codes = _Codes({OUTSIDE} if strict else {OUTSIDE, *"BSU"})
+        self._pieces: Counter[tuple[str, str]] = Counter()  # with the token before them
+        self._labels: Counter[TagPair] = Counter()  # of plain labels
+
+    def add(self, gold: Labels, predicted: Labels) -> list[TagPair]:
+        """Count the tags of sentences.
+
+        Args:
+            gold: of each sentence.
+            predicted: as long as `gold`, each sequence too.
+
+        Returns:
+            The pairs of tags that occur for the first time.
+        """
+        lengths = list(map(len, gold))
+        if lengths != list(map(len, predicted)):
+            raise ValueError("expected as many predicted tags as gold ones in each sentence")
+        self.sentences += len(lengths)
+        self.tokens += sum(lengths)
+        codes = self._codes
+        codes.new.clear()
+        text = codes.outside + "".join(map(codes.__getitem__, _tokens(gold, predicted)))
+        # A step from O to O is legal in all schemes, so that one O stands for all in a row.
+        twice = codes.outside * 2
+        while twice in text:
+            text = text.replace(twice, codes.outside)
+        _, *pieces = text.split(_CUT)
+        before = chain((codes.outside[1:],), map(_last_token, pieces))
+        self._pieces.update(zip(before, pieces, strict=False))  # the last one is before no other
+        if codes.labels:
+            self._labels.update(filter(codes.labels.__contains__, _tokens(gold, predicted)))
+        return list(codes.new)
+
+    def pieces(self) -> Iterator[TagPiece]:
+        """The different pieces; tokens that are O on both sides make up one."""
+        outside = self.tokens
+        for before, gold, predicted, times in self._decoded():
+            # The O that a piece may begin with stands for any number of them.
+            start = 1 if gold[0] == predicted[0] == OUTSIDE else 0
+            if len(gold) > start:
+                first = (OUTSIDE, OUTSIDE) if start else before
+                yield TagPiece(first, gold[start:], predicted[start:], times)
+                outside -= times * (len(gold) - start)
+        for (ours, theirs), times in self._labels.items():
+            yield TagPiece((OUTSIDE, OUTSIDE), (ours,), (theirs,), times)
+            outside -= times
+        if outside:
+            yield TagPiece((OUTSIDE, OUTSIDE), _EDGE, _EDGE, outside)
+
+    def steps(self) -> tuple[Counter[Step], Counter[Step]]:
+        """The steps of the gold tags and of the predicted ones, both edges of a sentence as O.
+
+        Not all steps from O to O are counted, and beside plain labels there are some to O in place
+        of others: no scheme depends on them.
+        """
+        found: tuple[Counter[Step], Counter[Step]] = (Counter(), Counter())
+        for before, *sides, times in self._decoded():
+            for steps, first, tags in zip(found, before, sides, strict=True):
+                for step in pairwise((first, *tags)):
+                    steps[step] += times
+        for pair, times in self._labels.items():
+            for steps, tag in zip(found, pair, strict=True):
+                steps[tag, OUTSIDE] += times
+        return found
+
+    def _decoded(self) -> Iterator[tuple[TagPair, tuple[str, ...], tuple[str, ...], int]]:
+        tags = self._codes.tags
+        for (before, piece), times in self._pieces.items():
+            row = [tags[char] for char in piece]
+            yield (tags[before[0]], tags[before[1]]), tuple(row[::2]), tuple(row[1::2]), times
+
+
+class _Codes(dict[TagPair, str]):
+    """What a token becomes: a character for each of its tags, behind a cut where one is allowed.
+
+    Attributes:
+        outside: the code of O beside O.
+        tags: by their characters.
+        labels: pairs of plain labels, which are counted by themselves: no span is near them.
+        new: pairs that have been met since this was last cleared.
+    """
+
+    def __init__(self, beginnings: set[str]) -> None:
+        super().__init__()
+        self.tags: dict[str, str] = {}
+        self.labels: set[TagPair] = set()
+        self.new: list[TagPair] = []
+        self._chars: dict[str, str] = {}
+        self._beginnings = beginnings
+        self.outside = self[OUTSIDE, OUTSIDE]
+
+    def __missing__(self, pair: TagPair) -> str:
+        """The code of a pair that has not been met before."""
+        self.new.append(pair)
+        if all(map(_is_label, pair)):
+            self.labels.add(pair)
+            self[pair] = self.outside
+        else:
+            begins = all(_is_label(tag) or split_tag(tag)[0] in self._beginnings for tag in pair)
+            self[pair] = (_CUT if begins else "") + "".join(map(self._char, pair))
+        return self[pair]
+
+    def _char(self, tag: str) -> str:
+        if tag not in self._chars:
+            if _FIRST + len(self._chars) > _LAST:
+                raise DataError(f"expected at most {_LAST - _FIRST + 1:,} different tags")
+            self._chars[tag] = char = chr(_FIRST + len(self._chars))
+            self.tags[char] = tag
+        return self._chars[tag]
+
+
+def _is_label(tag: str) -> bool:
+    """Whether a tag is a plain label in any corpus; B alone may be the tag of a span."""
+    return not is_span_tag(tag) and tag not in ALL_PREFIXES
+
+
+def _tokens(gold: Labels, predicted: Labels) -> Iterator[TagPair]:
+    """The tags of all tokens side by side, with an O behind each sentence."""
+    rows = (
+        chain.from_iterable(zip(side, repeat(_EDGE), strict=False)) for side in (gold, predicted)
+    )
+    return zip(*map(chain.from_iterable, rows), strict=True)
+
+
+@dataclass(slots=True)
+class _Odd:
+    """The lowest tag without a prefix of one side, and its first line: an error names both."""
+
+    tag: str = ""
+    line: int = 1
+
+    def look(self, new: Iterable[str], sentences: Iterable[Sentence]) -> None:
+        """Look for a lower one.
+
+        Args:
+            new: tags that no sentence before these had are among them.
+            sentences: with their tags and lines.
+        """
+        tag = min((tag for tag in new if not is_span_tag(tag)), default=None)
+        if tag is not None and (not self.tag or tag < self.tag):
+            self.tag, self.line = tag, first_line_of(tag, sentences)
+
+
+def score_sentences(
+    names: tuple[str, str],
+    sides: tuple[Iterable[Sentence], Iterable[Sentence]],
+    data: DataConfig,
+    *,
+    strict: bool,
+    remedies: tuple[str, str] = ("", ""),
+    note: Callable[[str], None] = silent,
+) -> TagReport:
+    """The report on sentences of two files, which are read side by side.
+
+    Args:
+        names: of the gold file and of the predicted one, for messages.
+        sides: gold sentences and predicted ones.
+        data: names the scheme of the gold tags, perhaps.
+        strict: count well-formed spans only.
+        remedies: the ends of messages on tags that are not the expected ones.
+        note: called with a sentence on gold tags that fit into no scheme.
+
+    Raises:
+        FormatError: the files hold different tokens, a sentence has no tags, or most tags of a
+            side are those of a span scheme, and some are not.
+        DataError: tags are plain labels on one side alone, or where spans are named; or there is
+            no sentence.
+    """
+    pieces = TagPieces(strict=strict)
+    odd = _Odd(), _Odd()
+    for both in _portions(same_tokens(names[0], sides[0], names[1], sides[1])):
+        gold, predicted = (
+            [_tags_of(each, name) for each in side] for side, name in zip(both, names, strict=True)
+        )
+        new = list(zip(*pieces.add(gold, predicted), strict=True))
+        for each, tags, sentences in zip(odd, new, both, strict=False):
+            each.look(tags, sentences)
+    if not pieces.sentences:
+        raise DataError(f"{names[0]}: holds no sentence")
+    ours, theirs = pieces.steps()
+    found = scheme_of_steps(ours, names[0], data.scheme, None, lambda _: odd[0].line, remedies[0])
+    scheme = found.scheme
+    if found.illegal > _MISTAKES * found.transitions:
+        known = ", ".join(DISPLAY[each] for each in SPAN_SCHEMES)
+        why = f", which fits its tags best of {known}" if data.scheme == "auto" else ""
+        lost = "; strict mode counts no span that has one" if strict else ""
+        note(
+            f"{names[0]}: {found.illegal:,} of {found.transitions:,} transitions are illegal in "
+            f"{DISPLAY[scheme]}{why}{lost}"
+        )
+    named = PLAIN if data.scheme == PLAIN else "auto"
+    other = scheme_of_steps(
+        theirs, names[1], named, scheme, lambda _: odd[1].line, remedies[1]
+    ).scheme
+    # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags that
+    # were made well-formed.
+    converted = other != scheme and not strict
+    return make_pieces_report(pieces, scheme, strict=strict, converted=converted)
+
+
+def _portions(pairs: Iterable[Pair]) -> Iterator[tuple[list[Sentence], list[Sentence]]]:
+    """Gold and predicted sentences, some thousand tokens at a time."""
+    both: tuple[list[Sentence], list[Sentence]] = [], []
+    tokens = 0
+    for gold, predicted in pairs:
+        both[0].append(gold)
+        both[1].append(predicted)
+        tokens += len(gold)
+        if tokens >= _TOKENS:
+            yield both
+            tokens = 0
+            for side in both:  # before the next ones are read: one portion is held at a time
+                side.clear()
+    if both[0]:
+        yield both
+
+
+def _tags_of(sentence: Sentence, name: str) -> Sequence[str]:
+    if sentence.tags is None:
+        line = sentence.lines[0] if sentence.lines else 1
+        raise FormatError(name, line, "expected tags, found none")
+    return sentence.tags
+
+
+def make_pieces_report(
+    pieces: TagPieces, scheme: str, *, strict: bool, converted: bool
+) -> TagReport:
+    """The report of `make_tag_report` on tags that were reduced to pieces; they are not kept.
+
+    Args:
+        pieces: of a corpus.
+        scheme: of the gold tags, one of `schemes.SCHEMES`.
+        strict: as the pieces are.
+        converted: whether predicted tags are in another scheme, and compared in that of gold.
+    """
+    mode = mode_of(scheme, strict=strict)
+    counts, tokens = Counts(), Counts()
+    for times, gold, predicted in _by_times(pieces, scheme if converted else None):
+        counts.add(counts_of(gold, predicted, scheme, mode), times)
+        if mode != TOKENS:
+            alike = with_own_inside(gold, scheme), with_own_inside(predicted, scheme)
+            tokens.add(count_tokens(*alike), times)
+    right = tokens.correct.total()
+    accuracy = None if mode == TOKENS else right / pieces.tokens if pieces.tokens else 0.0
+    return report_of(scheme, mode, counts, pieces.sentences, pieces.tokens, accuracy)
+
+
+def _by_times(pieces: TagPieces, target: str | None) -> Iterator[tuple[int, Labels, Labels]]:
+    """Gold and predicted tags of the pieces that occur equally often."""
+    groups: dict[int, list[TagPiece]] = defaultdict(list)
+    for piece in pieces.pieces():
+        groups[piece.times].append(piece)
+    for times, group in groups.items():
+        predicted = [
+            # With the tag before, as it decides what a span of IOB1 begins with.
+            piece.predicted
+            if target is None
+            else convert((piece.before[1], *piece.predicted), target)[1:]
+            for piece in group
+        ]
+        yield times, [piece.gold for piece in group], predicted

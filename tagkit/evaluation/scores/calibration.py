@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tagkit.evaluation.scores.outcomes import Outcomes
+from tagkit.evaluation.scores.scores import score_of
 from tagkit.text.json_text import Record
 
 BINS = 10
@@ -149,15 +150,7 @@ def _thresholds(judged: Outcomes) -> tuple[Threshold, ...]:
     found = []
     for threshold in THRESHOLDS:
         kept = judged.probabilities >= threshold
-        count, right = int(kept.sum()), int((kept & judged.correct).sum())
-        both = count + judged.gold
-        found.append(
-            Threshold(
-                threshold,
-                count,
-                precision=right / count if count else 0.0,
-                recall=right / judged.gold if judged.gold else 0.0,
-                f1=2 * right / both if both else 0.0,  # the harmonic mean of the two
-            )
-        )
+        count = int(kept.sum())
+        score = score_of(int((kept & judged.correct).sum()), count, judged.gold)
+        found.append(Threshold(threshold, count, score.precision, score.recall, score.f1))
     return tuple(found)

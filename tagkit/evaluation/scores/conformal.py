@@ -173,24 +173,22 @@ def set_calibration(saved: Any) -> SetCalibration:
     Raises:
         ValueError: they are those of none.
     """
-    if not isinstance(saved, Mapping):
-        raise ValueError(f"expected an object, found {clipped(repr(saved))}")
-    counts = [saved.get(name) for name in ("count", "found", "limit")]
-    for value in counts:
-        if type(value) is not int or value < 0:
-            raise ValueError(f"expected count, found and limit, found {clipped(repr(counts))}")
-    count, found, limit = (int(value or 0) for value in counts)
-    thresholds = saved.get("thresholds")
-    if (
-        not isinstance(thresholds, list)
-        or len(thresholds) > _MAX_COVERAGE_STEPS - _MIN_COVERAGE_STEPS + 1
+    values: Mapping[str, Any] = saved if isinstance(saved, Mapping) else {}
+    count, found, limit = counts = [values.get(name, -1) for name in ("count", "found", "limit")]
+    thresholds = values.get("thresholds")
+    # By `type`, as True is no number here.
+    if not (
+        all(type(each) is int and each >= 0 for each in counts)
+        and limit
+        and isinstance(thresholds, list)
+        and len(thresholds) <= _MAX_COVERAGE_STEPS - _MIN_COVERAGE_STEPS + 1
+        and all(type(each) in (int, float) and math.isfinite(each) for each in thresholds)
+        and thresholds == sorted(thresholds)
     ):
-        raise ValueError(f"expected thresholds, found {clipped(repr(thresholds))}")
-    for value in thresholds:
-        if type(value) not in (int, float) or not math.isfinite(value):
-            raise ValueError(f"expected numbers as thresholds, found {clipped(repr(value))}")
-    if limit < 1 or thresholds != sorted(thresholds):
-        raise ValueError("expected a limit of 1 or more and ascending thresholds")
+        raise ValueError(
+            "expected count, found, a limit of 1 or more and ascending thresholds, found "
+            f"{clipped(repr(saved))}"
+        )
     return SetCalibration(count, found, limit, tuple(map(float, thresholds)))
 
 

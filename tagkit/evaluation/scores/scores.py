@@ -173,8 +173,8 @@ def token_accuracy(gold: Labels, predicted: Labels) -> float:
     return correct / total if total else 0.0
 
 
-def score_of(correct: int, predicted: int, gold: int) -> Score:
-    """The scores that follow from numbers of decisions; 0 where a number is."""
+def score_of(correct: float, predicted: int, gold: int) -> Score:
+    """The scores that follow from numbers of decisions, some half correct; 0 where a number is."""
     precision = correct / predicted if predicted else 0.0
     recall = correct / gold if gold else 0.0
     # The same as 2PR / (P + R), rounded once: two epochs with the same counts in other

@@ -135,11 +135,6 @@ def certainty(runs: Sequence[SentenceCounts], seed: int = 1, samples: int = SAMP
     return Certainty(_percentiles(np.clip(found, 0, 1)), spread)
 
 
-def interval(runs: Sequence[SentenceCounts], samples: int = SAMPLES) -> Interval:
-    """The interval of `certainty`."""
-    return certainty(runs, samples=samples).interval
-
-
 def compare(
     first: Sequence[SentenceCounts],
     second: Sequence[SentenceCounts],

@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from tagkit.errors import DataError
-from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
+from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS, check_count
 from tagkit.nn.generation.ended import Ended
-from tagkit.value_checks import check_count
 from tagkit.wording import clipped, plural
 
 _LARGEST = sys.float_info.max  # a whole number may be larger

@@ -10,12 +10,11 @@ from tagkit.inference.generate.generation import Generated, GeneratedPiece, stre
 from tagkit.inference.generate.generation_options import options_of
 from tagkit.inference.generate.language_model_reader import LanguageModelReader
 from tagkit.inference.generate.line_scores import LineScore, score_lines
-from tagkit.limits import BATCH_SIZE
+from tagkit.limits import BATCH_SIZE, check_count
 from tagkit.models.base.device import choose_device
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.reader import Reader
-from tagkit.value_checks import check_count
 from tagkit.wording import clipped
 
 

@@ -22,7 +22,6 @@ from tagkit.features.batching.document_batches import document_numbers
 from tagkit.features.batching.encoding import Indexed
 from tagkit.features.batching.repeated_words import RepeatedWords, repeated_words
 from tagkit.models.base.model import Model, SentenceBatch
-from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.text.records import Sentence
 
 # The states of so many words are held at a time: 80 MB with 2 x 200 units. A stretch of fewer words
@@ -91,7 +90,7 @@ def _moved(
         axes = (torch.from_numpy(axis[own >= 0]) for axis in filled.nonzero())
         cells.append(tuple(axis.to(states[0].device) for axis in axes))
         groups.append(own[own >= 0])
-        emissions = feature_emissions(model.feature_crf, batch)
+        emissions = batch.score_features(model.feature_crf)
         # What has been read is held no longer: states of language models are the largest of it.
         tokens_read = replace(batch.tokens, contextual=None)
         found = replace(batch, tokens=tokens_read, states=states, feature_emissions=emissions)

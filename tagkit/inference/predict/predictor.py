@@ -16,11 +16,9 @@ from typing import Any, overload
 import torch
 
 from tagkit.errors import DataError
-from tagkit.inference.predict.arguments import options_of
-from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets, with_sets
-from tagkit.inference.predict.sentence_predictor import SentencePredictor
-from tagkit.limits import BATCH_SIZE, WINDOW_WORDS
+from tagkit.inference.predict.sentence_predictor import SentencePredictor, options_of
+from tagkit.limits import BATCH_SIZE, WINDOW_WORDS, check_count
 from tagkit.models.answers.kind import PredictionOptions
 from tagkit.models.answers.texts import (
     Input,
@@ -32,6 +30,7 @@ from tagkit.models.answers.texts import (
     words_of,
 )
 from tagkit.models.base.device import choose_device
+from tagkit.models.base.memory import without_collection
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import (
@@ -43,7 +42,6 @@ from tagkit.text.records import (
     TaggedText,
     TextSets,
 )
-from tagkit.value_checks import check_count
 
 
 def load(

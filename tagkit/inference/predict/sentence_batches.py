@@ -25,7 +25,6 @@ from tagkit.features import Ids
 from tagkit.features.batching.document_batches import batches_to_predict
 from tagkit.features.batching.encoding import EncodedWords, Indexed, encode_words, index
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predict.arguments import check_words
 from tagkit.inference.predict.label_consistency import document_groups, in_agreement
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.base.device import leave_threads_of_parent, to_tensors
@@ -34,8 +33,7 @@ from tagkit.models.base.memory import forget, is_out_of_memory
 from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.layers.embedding import TokenEmbedding
-from tagkit.nn.layers.inference import CachedWords, CharReader, layer_readers
-from tagkit.nn.layers.row_reader import RowReader
+from tagkit.nn.layers.inference import CachedWords, CharReader, RowReader, layer_readers
 from tagkit.nn.recurrence.recurrence import Floats
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural
@@ -466,3 +464,13 @@ class SentenceBatches:
     def _new_cache(self) -> WordCache:
         leave_threads_of_parent()
         return WordCache(self._model, self._vocabulary, self._device, self._precision)
+
+
+def check_words(sentences: Sequence[Sentence]) -> None:
+    """Refuse sentences of no words.
+
+    Raises:
+        DataError: there is one.
+    """
+    if not all(sentences):  # a Sentence without words is false, and has nothing to encode
+        raise DataError("expected at least one word in each sentence, found a sentence of none")

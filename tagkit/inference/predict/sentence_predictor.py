@@ -7,29 +7,25 @@ outputs   windows joined, batches in the order of the sentences
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
 
 from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.record_checks import check_item
 from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predict.arguments import (
-    check_predictions,
-    check_stretches,
-    checked_sentences,
-    options_of,
-)
-from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.sentence_batches import SentenceBatches
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH, check_count
 from tagkit.models.answers.kind import TAGS, PredictionOptions
 from tagkit.models.answers.min_confidence import without_probabilities
+from tagkit.models.answers.texts import words_of
 from tagkit.models.base.calibration import ModelCalibration
+from tagkit.models.base.memory import without_collection
 from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.tagging.tag_scoring import tags_in
@@ -39,8 +35,7 @@ from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 from tagkit.text.windows import cut, windows
-from tagkit.value_checks import check_count
-from tagkit.wording import clipped, joined
+from tagkit.wording import clipped, joined, plural
 
 
 class SentencePredictor:
@@ -340,3 +335,77 @@ def _lacks_probabilities(prediction: Prediction) -> bool:
     columns = [column.probabilities for column in prediction.columns]
     tags = columns or [prediction.probabilities] * bool(prediction.tags)
     return None in tags
+
+
+_OPTIONS = tuple(field.name for field in fields(PredictionOptions))
+
+
+def checked_sentences(sentences: Iterable[Sentence]) -> Sequence[Sentence]:
+    """The sentences of a call, which are read more than once, with their words in tuples.
+
+    Raises:
+        DataError: a word is empty, or words are a single string.
+    """
+    found = sentences if isinstance(sentences, list | tuple) else list(sentences)
+    if all(isinstance(each.words, tuple) and all(each.words) for each in found):
+        return found
+    # An answer has their words. A sentence of none is refused where that matters.
+    return [replace(each, words=words_of(each) if each else ()) for each in found]
+
+
+def options_of(options: PredictionOptions | None, named: Mapping[str, Any]) -> PredictionOptions:
+    """The options that a caller gives, as a record, by their names, or both.
+
+    Raises:
+        DataError: one is unknown.
+    """
+    if unknown := [name for name in named if name not in _OPTIONS]:
+        expected = ", ".join(_OPTIONS)
+        raise DataError(f"unknown option {clipped(unknown[0])}; expected one of {expected}")
+    if options is None:
+        return PredictionOptions(**named)
+    return replace(options, **named) if named else options
+
+
+def check_predictions(sentences: Sequence[Sentence], predictions: Sequence[Any]) -> None:
+    """Refuse predictions that are not those of these sentences.
+
+    Raises:
+        DataError: there is not one for each sentence, of as many words.
+    """
+    if len(predictions) != len(sentences):
+        expected = plural(len(sentences), "sentence")
+        raise DataError(
+            f"predictions: expected one for each of {expected}, found {len(predictions):,}"
+        )
+    for number, (sentence, found) in enumerate(zip(sentences, predictions, strict=True), 1):
+        if isinstance(found, Prediction) and len(found.words) != len(sentence):
+            raise DataError(
+                f"predictions: expected one of {plural(len(sentence), 'word')} for sentence "
+                f"{number:,}, found {clipped(repr(found))}"
+            )
+
+
+def check_stretches(
+    sentences: Sequence[Sentence], stretches: Sequence[Sequence[tuple[int, int]]]
+) -> None:
+    """Refuse sentences without tags, and stretches that are none of theirs.
+
+    Raises:
+        DataError: there is one.
+    """
+    if len(sentences) != len(stretches):
+        raise DataError(
+            f"stretches: expected some for each of {plural(len(sentences), 'sentence')}, found "
+            f"{len(stretches):,}"
+        )
+    for number, (sentence, places) in enumerate(zip(sentences, stretches, strict=True), 1):
+        check_item(sentence, f"sentence {number:,}")
+        if sentence.tags is None:
+            raise DataError(f"sentence {number:,}: expected tags, found none")
+        for start, end in places:
+            if not 0 <= start < end <= len(sentence):
+                raise DataError(
+                    f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "
+                    f"found one from {start} to {end}"
+                )

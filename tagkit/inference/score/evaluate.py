@@ -11,9 +11,9 @@ from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, possible
 from tagkit.evaluation.analysis.analysis import analyse as analyse_report
 from tagkit.evaluation.reports.report import Report
-from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.score.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
+from tagkit.models.base.memory import without_collection
 from tagkit.wording import clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files

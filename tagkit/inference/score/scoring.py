@@ -19,8 +19,8 @@ from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES
 from tagkit.evaluation.compare.compare import compare_files, compare_records
 from tagkit.evaluation.reports.class_report import counts_spans
 from tagkit.evaluation.reports.report import Report
-from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.limits import BATCH_SIZE
+from tagkit.models.base.memory import without_collection
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files

@@ -354,7 +354,8 @@ class WorkerPool:
         self._idle: SimpleQueue[Worker[Chunk, Output]] = SimpleQueue()
         # One thread per process waits for its answer (and releases the GIL while it does), so each
         # process gets its next chunk at once, whatever the caller is doing. Not
-        # ProcessPoolExecutor: it cannot say in time that a worker hangs while it loads the model.
+        # ProcessPoolExecutor: a worker that is killed while it sends its answer blocks it for ever,
+        # as it keeps the other end of the common pipe open; and it cannot end one that hangs.
         self._threads = ThreadPoolExecutor(max(1, self._others))
         # Chunks that may be pending: one at work and one waiting for each process. The bound keeps
         # memory constant when the input is read faster than it is annotated.

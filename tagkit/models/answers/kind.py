@@ -29,13 +29,12 @@ from tagkit.corpus.source.layout import CONLLU, Layout
 from tagkit.corpus.source.options import Item, silent
 from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import DataError, FormatError
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH, check_count, check_probability
 from tagkit.models.answers.pieces import Highlighted
 from tagkit.models.answers.texts import Input, Text, as_text
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Extra, Prediction
-from tagkit.value_checks import check_count, check_probability
 from tagkit.wording import plural
 
 

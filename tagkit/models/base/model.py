@@ -396,6 +396,16 @@ class SentenceBatch:
         """Hidden states of all tokens, and final states, for the heads of the model."""
         return self.states or model.read(self.tokens, self.words)
 
+    @torch.no_grad()
+    def score_features(self, crf: FeatureCrf | None) -> Tensor | None:
+        """(batch, time, tags) the scores of tags by a CRF of word features; None without."""
+        if crf is None or not float(crf.share):
+            return None
+        if self.feature_emissions is not None:
+            return self.feature_emissions
+        assert self.feature_rows is not None
+        return self.feature_rows.emissions(crf, self.tokens, self.sentences)
+
 
 def _together(found: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """States and final states of each member -> those of all."""

@@ -50,7 +50,7 @@ from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
-from tagkit.models.base.description import Description
+from tagkit.models.base.description import Description, encoder_name, metric_columns
 from tagkit.models.base.task_records import (
     FitCorpus,
     Labels,
@@ -81,11 +81,15 @@ class Task(ABC):
             of the whole of it. Otherwise long sentences are read in windows.
         annotates: whether sentences get labels. Otherwise a text is scored as it is, and its loss
             is what ranks epochs.
+        unit: what an example is, for people: "sentence" or "text".
+        reads_columns: whether words and features are read from columns of a file.
     """
 
     needs: ClassVar[LabelKinds]
     is_whole: ClassVar[bool]
     annotates: ClassVar[bool] = True
+    unit: ClassVar[str] = "sentence"
+    reads_columns: ClassVar[bool] = True
 
     def read(self, config: Config) -> Corpus:
         """The corpora that a configuration names.
@@ -411,6 +415,18 @@ class Task(ABC):
         usual = self.describe(config).measure
         return find_criterion(config.train.metric, self.kinds(config), usual)
 
-    @abstractmethod
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """What reads the encoder's states, for people."""
+        return ()
+
     def describe(self, config: Config) -> Description:
         """What the console and `tagkit info` say of the model."""
+        measure, columns = metric_columns(self.kinds(config))
+        return Description(
+            encoder_name(config),
+            self.heads(config),
+            self.unit,
+            measure,
+            columns,
+            self.reads_columns,
+        )

@@ -2,6 +2,8 @@
 
 An id is a position in a list of the vocabulary. The new model's lists are the base model's,
 followed by what the new corpus adds, so that every old tensor is the leading block of the new one.
+Of a language model units and their order in a line are what rows of weights mean: one of plain
+lines may learn pairs; one of pairs knows a line by its two sides, and goes on with pairs alone.
 """
 
 from collections.abc import Iterable
@@ -10,14 +12,17 @@ from dataclasses import dataclass, replace
 import torch
 
 from tagkit.config import Config, carried_by_models, options_of, training_scheme, without_effect_in
+from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.base.model import Model, within_member
 from tagkit.models.bundle.bundle import Bundle
-from tagkit.models.bundle.transfer_text import inherit_pairs
 from tagkit.nn.heads.tagging import ChainHead
+from tagkit.text.pairs import PairUnits, within
 from tagkit.text.unit_kinds import UNIT_KINDS
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
@@ -338,3 +343,50 @@ def _grows_by(rows: int, old: torch.Size, new: torch.Size) -> bool:
 
 def _united(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*old, *new]))  # each string once, at its first position
+
+
+# How pairs are read: what is not set is as in the base model.
+_OF_PAIRS = ("pairs", "context", "loss_on")
+
+
+def inherit_pairs(config: Config, base: Bundle, name: str) -> tuple[Config, list[str]]:
+    """The configuration with pairs where the base model has them, and what contradicts that.
+
+    Args:
+        config: of the new model.
+        base: the base model.
+        name: of the base model, for messages.
+    """
+    mine, theirs = config.data, base.config.data
+    if not (theirs.pairs and options_of(Config)["data.pairs"].serves(config.task)):
+        return config, []
+    if "pairs" in mine.model_fields_set and not mine.pairs:
+        return config, [
+            f"data.pairs = False: {name}, from which training begins, has True; leave it out"
+        ]
+    left = {key: getattr(theirs, key) for key in _OF_PAIRS if key not in mine.model_fields_set}
+    return config.model_copy(update={"data": mine.model_copy(update=left)}), []
+
+
+def in_units_of(corpus: Corpus, base: Bundle, *, pairs: bool) -> Corpus:
+    """A corpus of texts in the units of the base model, which its own text may not give.
+
+    Args:
+        corpus: of the new model.
+        base: the base model.
+        pairs: whether each line is a pair, whatever the lines of the base model were.
+    """
+    known = base.vocabulary.units
+
+    def cut(split: Split | None) -> Split | None:
+        if split is None or known is None or not isinstance(split.sentences, UnitLines):
+            return split
+        units = within(known.units)
+        return replace(
+            split, sentences=split.sentences.cut_again(PairUnits(units) if pairs else units)
+        )
+
+    train, dev = cut(corpus.train), cut(corpus.dev)
+    assert train is not None
+    assert dev is not None
+    return Corpus(train, dev, cut(corpus.test))

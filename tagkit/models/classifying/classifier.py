@@ -30,13 +30,12 @@ from tagkit.features.batching.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.classes import ClassAnswers
 from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
-from tagkit.models.base.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.base.building import (
     build_embedding,
     build_encoder,
     build_others,
 )
-from tagkit.models.base.description import Description, class_heads, encoder_name, metric_columns
+from tagkit.models.base.description import class_heads
 from tagkit.models.base.model import Fitted, Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput, require_number
 from tagkit.models.base.readout import ClassReadout, Readout
@@ -48,6 +47,7 @@ from tagkit.models.base.task_records import (
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
+from tagkit.models.folder.parts import check_classes, check_features, check_no_tags
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.nn.heads.bag_of_words import log_scores
 from tagkit.nn.heads.classification import ClassHead
@@ -259,6 +259,8 @@ class ClassifyTask(Task):
 
     needs = LabelKinds(tags=False, classes=True)
     is_whole = True
+    unit = "text"
+    reads_columns = False
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         """Whether a text may have several classes."""
@@ -345,14 +347,6 @@ class ClassifyTask(Task):
         """One class of each text, or several."""
         return [class_kind(config)]
 
-    def describe(self, config: Config) -> Description:
-        """The head of classes; dev is scored by accuracy, or F1 of texts with several classes."""
-        measure, columns = metric_columns(self.kinds(config))
-        return Description(
-            encoder=encoder_name(config),
-            heads=class_heads(config),
-            unit="text",
-            measure=measure,
-            columns=columns,
-            reads_columns=False,
-        )
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """That of classes; dev is scored by accuracy, or F1 of texts with several classes."""
+        return class_heads(config)

@@ -27,13 +27,14 @@ from tagkit.features.batching.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import CLASSES, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import JointAnswers
-from tagkit.models.base.agreement import check_classes, check_features, check_tags
-from tagkit.models.base.building import build_embedding, build_encoder, build_others
+from tagkit.models.base.building import (
+    build_embedding,
+    build_encoder,
+    build_feature_crf,
+    build_others,
+)
 from tagkit.models.base.description import (
-    Description,
     class_heads,
-    encoder_name,
-    metric_columns,
     tag_heads,
 )
 from tagkit.models.base.model import Fitted, Member, Model, SentenceBatch
@@ -55,9 +56,8 @@ from tagkit.models.classifying.classifier import (
     score_classes,
     with_classes,
 )
-from tagkit.models.tagging.feature_crf import build_feature_crf
-from tagkit.models.tagging.tag_decoding import tag_predictions
-from tagkit.models.tagging.tag_head import build_tag_head, continuations
+from tagkit.models.folder.parts import check_classes, check_features, check_tags
+from tagkit.models.tagging.tag_head import build_tag_head, continuations, tag_predictions
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.models.tagging.tag_scoring import score_tags, tag_kind, tags_in
 from tagkit.models.tagging.tagger import (
@@ -282,14 +282,6 @@ class JointTask(TagTask):
         """Those of the tags, then those of the classes."""
         return [tag_kind(config), class_kind(config)]
 
-    def describe(self, config: Config) -> Description:
-        """Two heads; dev is scored by the mean of their headlines."""
-        measure, columns = metric_columns(self.kinds(config))
-        return Description(
-            encoder=encoder_name(config),
-            heads=(*tag_heads(config), *class_heads(config)),
-            unit="sentence",
-            measure=measure,
-            columns=columns,
-            reads_columns=True,
-        )
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """Two; dev is scored by the mean of their headlines."""
+        return (*tag_heads(config), *class_heads(config))

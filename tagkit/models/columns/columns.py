@@ -30,7 +30,6 @@ from tagkit.features.batching.targets import Target
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
-from tagkit.models.base.agreement import check_features, check_no_classes
 from tagkit.models.base.building import build_embedding, build_encoder, locked_dropout
 from tagkit.models.base.description import Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
@@ -39,6 +38,7 @@ from tagkit.models.base.task import Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
 from tagkit.models.columns.codecs import CODECS, codec_of
 from tagkit.models.columns.codecs.codec import ColumnText
+from tagkit.models.folder.parts import check_features, check_no_classes
 from tagkit.models.tagging.tag_outcomes import judged_column
 from tagkit.models.tagging.tagger import resolved_columns, tag_answers
 from tagkit.nn.heads.tagging import Head

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import perplexity
-from tagkit.limits import MAX_BEAM, MAX_UNITS
+from tagkit.limits import MAX_BEAM, MAX_UNITS, check_count
 from tagkit.models.answers.kind import AUTO, AnswerKind, Origin, PredictionOptions, Style
 from tagkit.models.answers.strings import StringAnswers
 from tagkit.models.answers.texts import Input, Text
@@ -29,7 +29,6 @@ from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.text.records import Sentence, StringAnswer
-from tagkit.value_checks import check_count
 
 LANGUAGE_MODEL = "this is a language model"
 _NO_LABELS = f"{LANGUAGE_MODEL}, which annotates nothing: "

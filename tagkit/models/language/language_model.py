@@ -23,8 +23,7 @@ from torch import Tensor
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.unit_lines import UnitLines
-from tagkit.corpus.splits.splits import Corpus
-from tagkit.corpus.splits.texts import read_text, read_texts, refuse_inside
+from tagkit.corpus.splits.splits import Corpus, read_text, read_texts, refuse_inside
 from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report

@@ -8,16 +8,24 @@ matrix of the units' embeddings (the same, section on weight tying; Press and Wo
 
 Unit number u is row u + 1 of the embedding, whose row 0 is padding: what is predicted is the
 unknown unit (0) or a unit of the vocabulary (from 1 on).
+
+The language-model loss of `train.lm_loss` predicts words beside what any model learns. Its layers
+are parameters of the model that is trained, so that optimizer, averages and checkpoints know them;
+a saved model is without them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.config import Config
+from tagkit.config import Config, lm_problem
+from tagkit.errors import ConfigError
 from tagkit.features.batching.batch import Batch
-from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
+from tagkit.features.batching.targets import Target
+from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary, most_frequent, word_key
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
 from tagkit.nn.layers.embedding import TokenEmbedding
@@ -25,7 +33,9 @@ from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.recurrent_layer import detached
 from tagkit.nn.recurrence.cell import State
 from tagkit.nn.softmax.halting import HaltingSoftmax
+from tagkit.nn.softmax.language_loss import PREDICTED_WORDS, LanguageLoss
 from tagkit.nn.softmax.layer import UnitSoftmax
+from tagkit.text.records import Sentence
 
 FIRST_ROW = UNKNOWN_ID  # of the embedding, that of unit number 0
 Change = Callable[[Tensor], Tensor]
@@ -201,4 +211,50 @@ def replaced(old: State, rows: Tensor, new: State) -> State:
     return tuple(
         one.to(other.device).index_copy(1, rows, other.to(one.dtype))
         for one, other in zip(old, new, strict=True)
+    )
+
+
+_UNKNOWN = 0  # id of all words but the most frequent ones
+
+
+def predicted_words(counts: Counter[str]) -> tuple[str, ...]:
+    """The words that are told apart, from how often each form of the training corpus occurs."""
+    return most_frequent(counts)[:PREDICTED_WORDS]
+
+
+def language_target(config: Config, sentences: Sequence[Sentence], words: Sequence[str]) -> Target:
+    """The word of each token, as an id among `words`."""
+    # Not the ids that the model reads: with frozen vectors most words have none, and singletons are
+    # read as the unknown word at times.
+    ids = {word: number for number, word in enumerate(words, _UNKNOWN + 1)}
+    options = config.embeddings
+    surfaces = [word for sentence in sentences for word in sentence.words]
+    known = {
+        surface: ids.get(word_key(surface, options.lowercase, options.normalize_digits), _UNKNOWN)
+        for surface in dict.fromkeys(surfaces)
+    }
+    found = np.fromiter(map(known.__getitem__, surfaces), np.int64, len(surfaces))
+    return Target(found, "token", auxiliary=True)
+
+
+def add_language_loss(model: Model, config: Config, words: Sequence[str]) -> None:
+    """Give a model the layers of the loss, with fresh weights.
+
+    Args:
+        model: whose other weights are drawn already, so that they do not depend on this loss.
+        config: resolved.
+        words: that are predicted.
+
+    Raises:
+        ConfigError: the model's states cannot predict.
+    """
+    # Again, as `train.init_from` may have brought another encoder.
+    if problem := lm_problem(config):
+        raise ConfigError("train.init_from", [problem])
+    model.language_loss = LanguageLoss(
+        weight=config.train.lm_loss,
+        per_token=not model.text_targets,
+        words=len(words) + 1,
+        features=config.encoder.hidden,
+        backwards=config.encoder.bidirectional,
     )

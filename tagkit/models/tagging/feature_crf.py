@@ -1,15 +1,11 @@
-"""The CRF of word features of a tagger: made as the configuration says, fitted, and read."""
+"""The CRF of word features of a tagger, fitted to the training corpus."""
 
-import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tagkit.config import Config, fixed
-from tagkit.errors import BundleError
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.features.word_features import (
@@ -19,45 +15,12 @@ from tagkit.features.word_features import (
     feature_values,
 )
 from tagkit.models.answers.kind import TAGS
-from tagkit.models.base.model import Model, SentenceBatch
+from tagkit.models.base.model import Model
 from tagkit.models.base.task_records import FitCorpus
 from tagkit.models.tagging.tag_head import label_sharing
-from tagkit.nn.crf.chain import Chain
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf, Ids
 from tagkit.nn.feature_crf.feature_crf_fit import FeatureExamples, Features, fit
 from tagkit.text.records import Sentence
-
-# Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.
-_TIMES_LARGER = 5
-
-
-def build_feature_crf(config: Config, vocabulary: Vocabulary) -> FeatureCrf | None:
-    """The CRF that the configuration asks for, without weights; None where it does not."""
-    weights = config.head.feature_crf
-    if not isinstance(weights, int) or not weights:
-        return None
-    dim = config.embeddings.word_dim if vocabulary.vector_words else 0
-    fine = fixed(config.head.vector_clusters) if dim else 0
-    clusters = (math.ceil(fine / _TIMES_LARGER), fine) if fine else ()
-    return FeatureCrf(weights=weights, tags=len(vocabulary.tags), dim=dim, clusters=clusters)
-
-
-def check_feature_crf(crf: FeatureCrf | None, path: Path) -> None:
-    """Raise unless weights that were read can be used.
-
-    Args:
-        crf: of the model that was read.
-        path: of the file, for messages.
-
-    Raises:
-        BundleError: its tables are not what `fit` makes.
-    """
-    if crf is not None and not crf.is_valid():
-        last = len(crf.transitions) - 1
-        raise BundleError(
-            f"{path}: feature_crf: expected ascending keys, tags from 0 to {last} and a share from "
-            "0 to below 1; train the model again"
-        )
 
 
 def fit_feature_crf(
@@ -123,27 +86,6 @@ def _cluster_features(crf: FeatureCrf, vectors: Tensor, lengths: Ids) -> list[Fe
     before, after = np.roll(keys[:, 1], 1, axis=0), np.roll(keys[:, 2], -1, axis=0)
     before[ends - lengths], after[ends - 1] = border[1], border[2]
     return [Features.of(each) for each in (keys[:, 0], before, after)]
-
-
-@torch.no_grad()
-def feature_chain(crf: FeatureCrf | None, batch: SentenceBatch) -> Chain | None:
-    """The scores of all paths of the batch's sentences; None where they would count nothing."""
-    emissions = feature_emissions(crf, batch)
-    if emissions is None:
-        return None
-    assert crf is not None
-    return crf.chain(emissions, batch.tokens.mask)
-
-
-@torch.no_grad()
-def feature_emissions(crf: FeatureCrf | None, batch: SentenceBatch) -> Tensor | None:
-    """(batch, time, tags) the scores of tags at the batch's tokens, likewise."""
-    if crf is None or not float(crf.share):
-        return None
-    if batch.feature_emissions is not None:
-        return batch.feature_emissions
-    assert batch.feature_rows is not None
-    return batch.feature_rows.emissions(crf, batch.tokens, batch.sentences)
 
 
 def _vectors(

@@ -26,9 +26,13 @@ from tagkit.features.batching.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.kind import TAGS, AnswerKind, PredictionOptions
 from tagkit.models.answers.tags import TagAnswers
-from tagkit.models.base.agreement import check_features, check_no_classes, check_tags
-from tagkit.models.base.building import build_embedding, build_encoder, build_others
-from tagkit.models.base.description import Description, encoder_name, metric_columns, tag_heads
+from tagkit.models.base.building import (
+    build_embedding,
+    build_encoder,
+    build_feature_crf,
+    build_others,
+)
+from tagkit.models.base.description import tag_heads
 from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.models.base.output import ModelOutput
 from tagkit.models.base.readout import Readout, TagReadout
@@ -39,14 +43,17 @@ from tagkit.models.base.task_records import (
     ModelContext,
     TrainingData,
 )
-from tagkit.models.tagging.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
-from tagkit.models.tagging.tag_decoding import (
+from tagkit.models.folder.parts import check_features, check_no_classes, check_tags
+from tagkit.models.tagging.feature_crf import fit_feature_crf
+from tagkit.models.tagging.tag_head import (
+    build_tag_head,
+    continuations,
     gold_paths,
+    set_head_constants,
     stretch_probabilities,
     tag_alternatives,
     tag_predictions,
 )
-from tagkit.models.tagging.tag_head import build_tag_head, continuations, set_head_constants
 from tagkit.models.tagging.tag_outcomes import judged_tags
 from tagkit.models.tagging.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.nn.crf.chain import Chain
@@ -189,7 +196,11 @@ def tag_output(
 def _beside(context: ModelContext, batch: SentenceBatch) -> Chain | None:
     model = context.model
     assert isinstance(model, Tagger)
-    return feature_chain(model.feature_crf, batch)
+    emissions = batch.score_features(model.feature_crf)
+    if emissions is None:
+        return None
+    assert model.feature_crf is not None
+    return model.feature_crf.chain(emissions, batch.tokens.mask)
 
 
 def tag_answers(config: Config, vocabulary: Vocabulary) -> TagAnswers:
@@ -333,14 +344,6 @@ class TagTask(Task):
         """Spans, or plain labels of tokens."""
         return [tag_kind(config)]
 
-    def describe(self, config: Config) -> Description:
-        """One head; dev is scored by the F1 of spans, or by accuracy."""
-        measure, columns = metric_columns(self.kinds(config))
-        return Description(
-            encoder=encoder_name(config),
-            heads=tag_heads(config),
-            unit="sentence",
-            measure=measure,
-            columns=columns,
-            reads_columns=True,
-        )
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """One; dev is scored by the F1 of spans, or by accuracy."""
+        return tag_heads(config)

@@ -1,15 +1,13 @@
-"""Recurrent cells by name. A cell is one module here and one row of `CELLS`."""
+"""Recurrent cells by name. A cell is a module here, or its variant in one, and a row of `CELLS`."""
 
 from tagkit.nn.cells.clockwork import CLOCKWORK
 from tagkit.nn.cells.deep_transition import DEEP_TRANSITION
 from tagkit.nn.cells.echo_state import ECHO_STATE
 from tagkit.nn.cells.elman import ELMAN
-from tagkit.nn.cells.gru import GRU
-from tagkit.nn.cells.gru_reset_before import GRU_RESET_BEFORE
+from tagkit.nn.cells.gru import GRU, GRU_RESET_BEFORE
 from tagkit.nn.cells.leaky import LEAKY
-from tagkit.nn.cells.lstm import LSTM
+from tagkit.nn.cells.lstm import LSTM, PEEPHOLE_LSTM
 from tagkit.nn.cells.output_feedback import OUTPUT_FEEDBACK
-from tagkit.nn.cells.peephole_lstm import PEEPHOLE_LSTM
 from tagkit.nn.cells.recurrent_highway import RECURRENT_HIGHWAY
 from tagkit.nn.cells.skip import SKIP
 from tagkit.nn.cells.sru import SRU

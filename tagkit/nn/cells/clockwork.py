@@ -64,9 +64,4 @@ class ClockworkNetwork(LoopNetwork):
         return after, (after, (step + 1) % cycle)
 
 
-def build(inputs: int, hidden: int, options: CellOptions) -> ClockworkNetwork:
-    """A network, as `Cell.build` describes it."""
-    return ClockworkNetwork(inputs, hidden, options)
-
-
-CLOCKWORK = Cell(build=build)
+CLOCKWORK = Cell(build=ClockworkNetwork)

@@ -49,9 +49,4 @@ def _reservoir(like: Tensor, radius: float) -> Tensor:
     return weights * (radius / spectral_radius(weights))
 
 
-def build(inputs: int, hidden: int, options: CellOptions) -> EchoStateNetwork:
-    """A network, as `Cell.build` describes it."""
-    return EchoStateNetwork(inputs, hidden, options)
-
-
-ECHO_STATE = Cell(build=build)
+ECHO_STATE = Cell(build=EchoStateNetwork)

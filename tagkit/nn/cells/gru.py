@@ -10,7 +10,7 @@ U_n (r * h[t-1]). Outside it, all three products of a step are one. The tanh of 
 10.45 has a sigmoid, and gates and input of the step before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from tagkit.nn.recurrence.cell import Cell, CellOptions, Network, Steps
 from tagkit.nn.recurrence.products import Product
 from tagkit.nn.recurrence.recurrence import HALF, Floats, Recurrence, StepInputs
+from tagkit.nn.recurrence.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 from tagkit.nn.recurrence.weights import fill_chrono, fused_weights, with_fresh_weights
 
 
@@ -136,3 +137,44 @@ def build(inputs: int, hidden: int, options: CellOptions) -> GRUNetwork:
 
 
 GRU = Cell(build=build)
+
+
+class ResetBeforeGRUNetwork(LoopNetwork):
+    """A layer of units as Cho et al. 2014 have them: reset before the product. Gates are r, z, n.
+
+        n = tanh(W_n x[t] + U_n (r * h[t-1]) + b_n)
+
+    Here r mixes what it resets: a step has two products, one after the other.
+    """
+
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """`hidden` units."""
+        super().__init__(inputs=inputs, hidden=hidden, gates=3, memories=[hidden])
+        self.weight_hh = fresh_recurrent_weights(3, hidden, options)
+        # z keeps the past, and 1 - z takes what is new.
+        fill_chrono(options.chrono, keep=self.bias[hidden : 2 * hidden])
+
+    def recurrent_weights(self) -> tuple[Tensor, ...]:
+        """U_r and U_z as one matrix, and U_n."""
+        return self.weight_hh[: 2 * self.hidden], self.weight_hh[2 * self.hidden :]
+
+    @staticmethod
+    def advance(
+        projected: Values,
+        state: tuple[Values, ...],
+        products: Sequence[Callable[[Values], Values]],
+        constants: Sequence[Values],
+        functions: Functions,
+    ) -> tuple[Values, tuple[Values, ...]]:
+        """The equation of one step."""
+        (before,), (of_gates, of_new) = state, products
+        hidden = before.shape[-1]
+        gates = functions.sigmoid(projected[..., : 2 * hidden] + of_gates(before))
+        reset, update = gates[..., :hidden], gates[..., hidden:]
+        new = functions.tanh(projected[..., 2 * hidden :] + of_new(reset * before))
+        # n + z (h[t-1] - n), which is (1 - z) n + z h[t-1] with one product instead of two
+        after = new + update * (before - new)
+        return after, (after,)
+
+
+GRU_RESET_BEFORE = Cell(build=ResetBeforeGRUNetwork)

@@ -72,9 +72,4 @@ class LeakyNetwork(LoopNetwork):
         return after, (after,)
 
 
-def build(inputs: int, hidden: int, options: CellOptions) -> LeakyNetwork:
-    """A network, as `Cell.build` describes it."""
-    return LeakyNetwork(inputs, hidden, options)
-
-
-LEAKY = Cell(build=build)
+LEAKY = Cell(build=LeakyNetwork)

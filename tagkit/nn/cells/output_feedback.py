@@ -53,9 +53,4 @@ class OutputFeedbackNetwork(LoopNetwork):
         return output, (output,)
 
 
-def build(inputs: int, hidden: int, options: CellOptions) -> OutputFeedbackNetwork:
-    """A network, as `Cell.build` describes it."""
-    return OutputFeedbackNetwork(inputs, hidden, options)
-
-
-OUTPUT_FEEDBACK = Cell(build=build)
+OUTPUT_FEEDBACK = Cell(build=OutputFeedbackNetwork)

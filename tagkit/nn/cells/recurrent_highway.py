@@ -65,9 +65,4 @@ class RecurrentHighwayNetwork(LoopNetwork):
         return after, (after,)
 
 
-def build(inputs: int, hidden: int, options: CellOptions) -> RecurrentHighwayNetwork:
-    """A network, as `Cell.build` describes it."""
-    return RecurrentHighwayNetwork(inputs, hidden, options)
-
-
-RECURRENT_HIGHWAY = Cell(build=build)
+RECURRENT_HIGHWAY = Cell(build=RecurrentHighwayNetwork)

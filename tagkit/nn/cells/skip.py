@@ -45,9 +45,4 @@ class SkipNetwork(LoopNetwork):
         return after, (after, *state[:-1])
 
 
-def build(inputs: int, hidden: int, options: CellOptions) -> SkipNetwork:
-    """A network, as `Cell.build` describes it."""
-    return SkipNetwork(inputs, hidden, options)
-
-
-SKIP = Cell(build=build)
+SKIP = Cell(build=SkipNetwork)

@@ -16,8 +16,8 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.dropout import drop_types
 from tagkit.nn.layers.inference import CharReader, layer_reader
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer, merge_directions
+from tagkit.nn.padding import Packing
 from tagkit.nn.recurrence.cell import CellOptions
-from tagkit.nn.recurrence.packing import Packing
 
 
 class RowUpdatedEmbedding(nn.Embedding):

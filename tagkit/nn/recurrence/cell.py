@@ -6,7 +6,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from tagkit.nn.recurrence.packing import Packing
+from tagkit.nn.padding import Packing
 from tagkit.nn.recurrence.recurrence import Recurrence
 
 # What a network carries from step to step: the batch is axis 1 of each tensor, (1, batch, values).

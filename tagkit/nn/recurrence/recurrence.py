@@ -82,8 +82,7 @@ class Recurrence:
         read: the steps over cached input projections, with the recurrent products of `Weights`, in
             their order, and constants, each (directions, 1, values) -> states (time, directions,
             batch, hidden).
-        read_packed: the same in NumPy, for few sequences packed as in `nn/recurrence/packing.py`.
-        Its
+        read_packed: the same in NumPy, for few sequences packed as in `nn/padding.py`. Its
             arguments: input projections (tokens, directions, width), each direction in its own
             reading order, the number of sequences at each step, recurrent weights, each
             (directions, hidden, outputs), constants, each (directions, values), and states

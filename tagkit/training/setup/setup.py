@@ -40,11 +40,15 @@ from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.transfer import (
     copy_weights,
     extend_vocabulary,
+    in_units_of,
     inherit_options,
     pretrained_vectors,
 )
-from tagkit.models.bundle.transfer_text import in_units_of
-from tagkit.models.language.language_loss import add_language_loss, language_target, predicted_words
+from tagkit.models.language.language_network import (
+    add_language_loss,
+    language_target,
+    predicted_words,
+)
 from tagkit.models.tagging.tag_head import refuse_without_spans
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import chosen_threads

@@ -29,7 +29,7 @@ from tagkit.evaluation.analysis.label_errors import (
 )
 from tagkit.evaluation.reports.report import Report
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.limits import BATCH_SIZE
+from tagkit.limits import BATCH_SIZE, check_count
 from tagkit.models.base.device import thread_count
 from tagkit.models.task_table import task_of
 from tagkit.nn.threads import given_threads
@@ -41,7 +41,6 @@ from tagkit.training.loop.time_budget import TimeBudget
 from tagkit.training.several.folds import Fold, cut_into_folds, require_enough
 from tagkit.training.several.several_folder import refuse_options, require_one_process
 from tagkit.training.trainer import train
-from tagkit.value_checks import check_count
 from tagkit.wording import clipped
 
 _LARGEST_SEED = 2**63  # exclusive, as in the configuration

@@ -20,10 +20,10 @@ from tagkit.config.search_space import FILE_OPTIONS, Space, parse_spaces
 from tagkit.corpus.formats.folders.file_sets import digest_of_files
 from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import ConfigError, DataError
+from tagkit.limits import check_count
 from tagkit.training.folder.run_identity import output_folder, refuse_unreadable
 from tagkit.training.folder.trials import Tuned, TuneListener
 from tagkit.training.several.several_folder import refuse_options, require_one_process
-from tagkit.value_checks import check_count
 
 
 def tune(

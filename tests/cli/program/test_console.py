@@ -20,7 +20,7 @@ from tagkit.cli.program.console import (
     note,
     styled,
 )
-from tagkit.cli.program.terminal import shown_time
+from tagkit.cli.program.messages import shown_time
 from tagkit.training.events.callbacks import Step
 from tagkit.wording import cells
 

@@ -30,9 +30,9 @@ from tagkit.evaluation.reports.column_report import (
     make_tag_column_report,
 )
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.scores.aligned_spans import Aligned, align
 from tagkit.evaluation.scores.outcomes import span_outcomes, token_outcomes
 from tagkit.evaluation.scores.scores import count_spans
+from tagkit.evaluation.scores.spans import Aligned, align
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import SpanTuple, span_tuples
 

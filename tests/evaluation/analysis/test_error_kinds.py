@@ -12,7 +12,7 @@ from tagkit.evaluation.analysis.error_kinds import (
     error_report,
     find_errors,
 )
-from tagkit.evaluation.scores.aligned_spans import Aligned, overlap, overlapping
+from tagkit.evaluation.scores.spans import Aligned, overlap, overlapping
 from tagkit.text.schemes import SpanTuple
 
 WORDS = tuple(f"w{number}" for number in range(40))

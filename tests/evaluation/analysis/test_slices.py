@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.analysis.slices import SEEN, SeenSpans, slice_scores, word_accuracy
-from tagkit.evaluation.scores.aligned_spans import Aligned
+from tagkit.evaluation.scores.spans import Aligned
 from tagkit.text.schemes import SpanTuple
 
 

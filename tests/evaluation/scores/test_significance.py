@@ -1,5 +1,6 @@
 """Intervals and p-values, beside drawing sentences one by one."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -9,13 +10,13 @@ from scipy import stats
 
 from tagkit.evaluation.scores import significance
 from tagkit.evaluation.scores.significance import (
+    SAMPLES,
     Difference,
     Interval,
     SentenceCounts,
     certainty,
     compare,
     holm,
-    interval,
 )
 
 
@@ -34,6 +35,10 @@ def drawn(seed: int, right: float, sentences: int = 200) -> SentenceCounts:
 def f1(rows: list[tuple[float, ...]]) -> float:
     correct, predicted, gold = np.sum(rows, axis=0)
     return 2 * correct / (predicted + gold) if correct else 0.0
+
+
+def interval_of(runs: Sequence[SentenceCounts], samples: int = SAMPLES) -> Interval:
+    return certainty(runs, samples=samples).interval
 
 
 def test_the_p_value_is_that_of_all_exchanges_of_a_small_corpus() -> None:
@@ -60,14 +65,14 @@ def test_the_interval_is_that_of_sentences_drawn_one_by_one() -> None:
         chosen = rng.integers(200, size=200)
         scores.append(2 * system.correct[chosen].sum() / (2 * system.gold[chosen].sum()))
     low, high = np.quantile(scores, [0.025, 0.975])
-    found = interval([system])
+    found = interval_of([system])
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.004)
     assert found.low < system.f1 < found.high
 
 
 def test_an_interval_holds_the_true_score_19_times_in_20() -> None:
     # The true score of these systems is 0.7.
-    found = [interval([drawn(seed, 0.7)], samples=500) for seed in range(200)]
+    found = [interval_of([drawn(seed, 0.7)], samples=500) for seed in range(200)]
     assert 0.90 <= np.mean([each.low <= 0.7 <= each.high for each in found]) <= 0.99
 
 
@@ -110,7 +115,7 @@ def test_one_run_says_nothing_about_seeds_and_several_have_a_mean_and_a_deviatio
     assert found.interval.low < np.mean(scores) < found.interval.high
     one = certainty(several[:1])
     assert one.spread.seeds is None
-    assert one.interval == interval(several[:1])
+    assert one.interval == interval_of(several[:1])
     # Of corpora that are drawn the standard deviation is that of a mean of sentences.
     correct = several[0].correct.sum()
     share = correct / several[0].gold.sum()
@@ -126,7 +131,7 @@ def test_without_variance_of_sentences_the_interval_is_that_of_student() -> None
     several = [SentenceCounts(np.full(50, 10 * score), np.full(50, 10.0), np.full(50, 10.0))
                for score in scores]  # fmt: skip
     half = stats.t.ppf(0.975, df=2) * np.std(scores, ddof=1) / np.sqrt(3)
-    found = interval(several)
+    found = interval_of(several)
     assert (found.low, found.high) == pytest.approx((0.6 - half, 0.6 + half), rel=0.03)
     lower = [SentenceCounts(run.correct - shift, run.predicted, run.gold)
              for run, shift in zip(several, (1.5, 2, 2.5), strict=True)]  # fmt: skip
@@ -200,7 +205,7 @@ def mean_counts(system: list[SentenceCounts]) -> SentenceCounts:
 
 @pytest.mark.parametrize("count", mostly_slow((3, 2, 5), always=1))
 def test_intervals_of_several_runs_hold_the_true_score(count: int) -> None:
-    found = [interval(runs(seed, count, 0.04), samples=200) for seed in range(60)]
+    found = [interval_of(runs(seed, count, 0.04), samples=200) for seed in range(60)]
     missed = sum(not each.low <= 0.75 <= each.high for each in found)
     assert missed <= stats.binom.ppf(0.999, 60, 0.05)
 
@@ -234,5 +239,5 @@ def test_corpora_that_are_drawn_in_blocks_are_those_that_are_drawn_at_once(
 def test_a_corpus_without_spans_scores_0() -> None:
     nothing = counts([(0, 0, 0), (0, 0, 0)])
     assert nothing.f1 == 0
-    assert interval([nothing]).high == 0
+    assert interval_of([nothing]).high == 0
     assert compare([nothing], [nothing]).p == 1

@@ -15,7 +15,6 @@ from marks import mostly_slow
 from tagkit.config import with_options
 from tagkit.inference.predict.label_consistency import document_groups, toward_means
 from tagkit.inference.predict.predictor import Predictor
-from tagkit.models.tagging.feature_crf import feature_emissions
 from tagkit.text.records import Document, Prediction, Sentence, unmarked_document
 from tagkit.training.setup.setup import prepare
 
@@ -69,7 +68,7 @@ def by_hand(of: Predictor, given: list[Sentence], share: float) -> list[Predicti
     with torch.inference_mode():
         for sentence in given:
             ((_, batch),) = plain._batches.read([sentence], 1)
-            beside = feature_emissions(model.feature_crf, batch)
+            beside = batch.score_features(model.feature_crf)
             # (1, time, hidden), and beside it (1, time, tags) of a CRF of word features
             values = [batch.read(model)[0], *([] if beside is None else [beside])]
             read.append((batch, values))

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from pydoc import locate  # makes a function of its name
 
@@ -227,6 +228,25 @@ def test_a_worker_that_is_killed_at_work_is_noticed() -> None:
     for _ in range(2):  # and asking again is no worse
         with refuses(DeviceError, "worker"):
             one.call(60)
+    one.kill()
+
+
+def answer_and_die(seconds: float) -> Callable[[int], bytes]:
+    def answer(size: int) -> bytes:
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        return bytes(size)
+
+    return answer
+
+
+# Of half a second that the answer takes: before it is sent, and while it is.
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.05, 0.15, 0.2, 0.25, 0.3])
+def test_a_worker_that_is_killed_while_it_answers_is_noticed(seconds: float) -> None:
+    one: Worker[int, bytes] = Worker(answer_and_die, seconds)
+    with suppress(DeviceError):  # or it has answered
+        assert len(one.call(200_000_000)) == 200_000_000
+        one.call(0)
     one.kill()
 
 

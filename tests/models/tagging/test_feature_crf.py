@@ -13,7 +13,6 @@ import torch
 import tagkit
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.models.tagging import feature_crf
-from tagkit.models.tagging.feature_crf import feature_chain
 from tagkit.models.tagging.tagger import Tagger
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.feature_crf.feature_crf_fit import _windows
@@ -93,8 +92,10 @@ def beside(predictor: Predictor, line: Sentence) -> dict[tuple[int, ...], float]
     """Scores of paths by the CRF of word features alone; its share is above 0."""
     model = tagger(predictor)
     ((_, batch),) = predictor._batches.read([line], 1)
-    chain = feature_chain(model.feature_crf, batch)
-    assert chain is not None
+    emissions = batch.score_features(model.feature_crf)
+    assert model.feature_crf is not None
+    assert emissions is not None
+    chain = model.feature_crf.chain(emissions, batch.tokens.mask)
     return {
         path: float(
             sum(chain.emissions[0, t, tag] for t, tag in enumerate(path))
@@ -174,9 +175,9 @@ def test_what_is_read_in_prediction_is_what_the_weights_were_found_for(
     ends = np.cumsum(lengths)
     for line, start, end in zip(LINES, ends - lengths, ends, strict=True):
         ((_, batch),) = predictor._batches.read([line], 1)
-        found = feature_chain(crf, batch)
+        found = batch.score_features(crf)
         assert found is not None
-        torch.testing.assert_close(found.emissions[0], expected[start:end], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(found[0], expected[start:end], atol=1e-5, rtol=1e-5)
 
 
 def test_the_network_is_bit_for_bit_the_one_without_it(tmp_path: Path, folder: Path) -> None:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import lstm
 from tagkit.nn.cells.lstm import LSTM, packed_states, read_packed
-from tagkit.nn.recurrence.packing import Packing
+from tagkit.nn.padding import Packing
 
 
 def test_the_forget_gate_alone_begins_open() -> None:

@@ -6,7 +6,7 @@ import torch
 from cell_options import CASES, MOSTLY_SLOW, cell_of
 from torch import Tensor
 
-from tagkit.nn.layers import row_reader
+from tagkit.nn.layers import inference
 from tagkit.nn.layers.embedding import CharEncoder
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.inference import (
@@ -58,7 +58,7 @@ def deep_encoder(cell: str, *, connection: str, merge: str) -> Encoder:
 @pytest.fixture(params=[0, 10**9], ids=["steps of torch", "packed in NumPy"])
 def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of reading in fp32, for batches of any size."""
-    monkeypatch.setattr(row_reader, "_LARGE_STEP", request.param)
+    monkeypatch.setattr(inference, "_LARGE_STEP", request.param)
 
 
 @pytest.mark.usefixtures("each_way")
@@ -187,7 +187,7 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
 def test_few_words_are_read_without_padding_in_their_own_order(
     cell: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_reader, "_CACHED_BYTES", at_once)
+    monkeypatch.setattr(inference, "_CACHED_BYTES", at_once)
     torch.manual_seed(1)
     encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3).eval()
     words = [[2, 3, 4], [5], [8, 7, 6, 5, 4], [2, 2, 3], [3, 8]]

@@ -19,13 +19,19 @@ from tagkit.evaluation.reports.column_report import ColumnReport, make_tag_colum
 from tagkit.evaluation.scores.metrics import added_tag_metrics
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
-from tagkit.models.base.agreement import check_tags
 from tagkit.models.base.description import head_name
 from tagkit.models.base.output import ColumnOutput
 from tagkit.models.base.task_records import TrainingData
 from tagkit.models.columns.codecs.codec import Codec, ColumnText, Decoded
-from tagkit.models.tagging.tag_decoding import alternatives, spelled, with_probabilities
-from tagkit.models.tagging.tag_head import continuations, head_of_tags, set_head_constants
+from tagkit.models.folder.parts import check_tags
+from tagkit.models.tagging.tag_head import (
+    alternatives,
+    continuations,
+    head_of_tags,
+    set_head_constants,
+    spelled,
+    with_probabilities,
+)
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, TagColumn
 from tagkit.text.schemes import OUTSIDE, SCHEMES, convert, has_spans, split_tag
