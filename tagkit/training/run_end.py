@@ -26,8 +26,7 @@ from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.storage import encoded
 from tagkit.text.json_text import plain, to_json
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
-from tagkit.training.events.callbacks import CURVES, Epoch
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import CURVES, Epoch, Finding
 from tagkit.training.events.plots import drawn_curves
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.training.folder.run_folder import is_finished

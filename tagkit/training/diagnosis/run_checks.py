@@ -17,8 +17,7 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.text.schemes import OUTSIDE
-from tagkit.training.events.callbacks import Epoch
-from tagkit.training.events.finding import Check, Finding, Statement
+from tagkit.training.events.callbacks import Check, Epoch, Finding, Statement
 from tagkit.training.loop.run import Ending
 from tagkit.training.setup.run_settings import is_closed_form
 from tagkit.training.setup.setup import Prepared

@@ -35,9 +35,9 @@ from tagkit.training.folder.run_files import (
     OF_0_1,
     RECORDS,
     REPLACED,
+    STUDY,
     SUBRUN,
 )
-from tagkit.training.folder.trials import STUDY
 from tagkit.wording import ANOTHER_FOLDER, reason
 
 FORMAT_VERSION = 1

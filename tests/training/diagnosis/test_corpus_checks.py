@@ -11,7 +11,7 @@ from says import Says
 
 from tagkit.config import load_config
 from tagkit.training.diagnosis.corpus_checks import CORPUS_CHECKS, diagnose_corpus
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import Finding
 from tagkit.training.setup.setup import prepare
 
 TRAVEL = Path(__file__).parents[3] / "data" / "travel"

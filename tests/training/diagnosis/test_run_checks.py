@@ -16,8 +16,7 @@ from tagkit.evaluation.reports.class_report import JointReport, make_class_repor
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import make_tag_report
 from tagkit.training.diagnosis.run_checks import RUN_CHECKS, Outcome, diagnose_run, loss_of_guessing
-from tagkit.training.events.callbacks import Epoch
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import Epoch, Finding
 from tagkit.training.loop.dev_loss import DevLoss
 from tagkit.training.loop.run import Ending
 from tagkit.training.setup.setup import Prepared, prepare

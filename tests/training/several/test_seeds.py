@@ -22,8 +22,13 @@ from tagkit.inference.predict.predictor import load
 from tagkit.models.task_table import task_of
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import GOLD, MODEL_FILES, RESULTS
-from tagkit.training.folder.seed_scores import SeedScores, label_spreads, mean_and_deviation
-from tagkit.training.several.seeds import TrainedSeeds, train_seeds
+from tagkit.training.several.seeds import (
+    SeedScores,
+    TrainedSeeds,
+    label_spreads,
+    mean_and_deviation,
+    train_seeds,
+)
 from tagkit.training.trainer import train
 from tagkit.wording import cells
 
@@ -151,7 +156,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
             results={"dev.pred": b"a"},
         )  # fmt: skip
 
-    monkeypatch.setattr("tagkit.training.several.seeds.train", run)
+    monkeypatch.setattr("tagkit.training.several.fits.train", run)
     monkeypatch.setattr("time.monotonic", lambda: 60.0 * len(configs))
     return configs
 

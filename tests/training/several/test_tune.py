@@ -33,10 +33,9 @@ from tagkit.inference.predict.predictor import load
 from tagkit.training.folder import checkpoint
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import MODEL_FILES
-from tagkit.training.folder.trials import Trial, Tuned, TuneListener
 from tagkit.training.several import tune as tuning
 from tagkit.training.several.learning_curve import learning_curve
-from tagkit.training.several.tune import tune
+from tagkit.training.several.tune import Trial, Tuned, TuneListener, tune
 from tagkit.training.trainer import train
 
 pytest.importorskip("optuna")
@@ -89,7 +88,7 @@ def scored(
             (Path(config.output.dir) / "best" / name).write_text(str(len(trained)))
         return SimpleNamespace(best=SimpleNamespace(score=found))
 
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    monkeypatch.setattr("tagkit.training.several.fits.train", run)
     return trained
 
 
@@ -438,7 +437,7 @@ def test_trials_that_cannot_be_trained_are_reported_and_skipped(
             raise TrainingError("too little memory")
         return train(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("tagkit.training.several.study.train", fails_first)
+    monkeypatch.setattr("tagkit.training.several.fits.train", fails_first)
     recorder = Recorder()
     tuned = tune(settings(tmp_path), SPACES, trials=3, listener=recorder)
     assert recorder.notes == ["trial 1: too little memory"]
