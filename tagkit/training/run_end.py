@@ -6,18 +6,21 @@ Besides the best model a run keeps predictions and reports on dev and test:
     dev.gold              the gold labels of a dev corpus that was split off, if dev.pred lacks them
     report.txt            the reports as `tagkit eval` prints them
     report.json           the same as JSON, by split
+    curves.svg            loss and dev score of the epochs
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tagkit.errors import Interrupted
-from tagkit.evaluation.reports.criterion import Criterion, score_text
+from tagkit.evaluation.reports.criterion import Criterion, scaled, score_text
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
+from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
+from tagkit.html.elements import Child, element
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.prediction_files import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated, annotated
@@ -27,7 +30,6 @@ from tagkit.storage import encoded
 from tagkit.text.json_text import plain, to_json
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
 from tagkit.training.events.callbacks import CURVES, Epoch, Finding
-from tagkit.training.events.plots import drawn_curves
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.training.folder.run_folder import is_finished
 from tagkit.training.loop.run import Ending, Run
@@ -271,3 +273,83 @@ def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
             yield ""
             yield from map(visible, report_lines(each.report))
             yield from map(visible, confusion_lines(each.report, _WIDTH))
+
+
+# Curves of a run's loss and dev score as a picture, curves.svg: two plots side by side.
+_PLOT_WIDTH, _PLOT_HEIGHT = 400, 300  # pixels of a plot with its labels
+_SPACE = 0.05  # of an axis, free at both ends
+_COLOURS = ("#1f77b4", "#ff7f0e")
+
+LOSS_LABEL, SCORE_LABEL = "loss (nats)", "dev score"  # of the vertical axes
+
+
+def drawn_curves(epochs: Sequence[Epoch], criterion: Criterion) -> bytes:
+    """The content of curves.svg: all epochs, in order, whose scores are of `criterion`."""
+    losses = {"train": [epoch.loss for epoch in epochs]}
+    dev_losses = [epoch.dev_loss for epoch in epochs if epoch.dev_loss is not None]
+    if len(dev_losses) == len(epochs):
+        losses["dev"] = dev_losses
+    scores = [scaled(criterion.key, epoch.score) for epoch in epochs]
+    numbers = [epoch.number for epoch in epochs]
+    best = max(epoch.number for epoch in epochs if epoch.is_best)
+    plots = [
+        _Curves(numbers, losses, LOSS_LABEL, "loss"),
+        _Curves(numbers, {"dev": scores}, SCORE_LABEL, f"dev {criterion.name}", marked=best),
+    ]
+    drawn = picture(_PLOT_WIDTH * len(plots), _PLOT_HEIGHT, map(_beside, range(len(plots)), plots))
+    return encoded(drawn, first=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Curves:
+    """Curves over epochs.
+
+    Attributes:
+        epochs: their numbers, the same for all curves.
+        curves: a value for each epoch, by the name of the curve.
+        label: of the vertical axis.
+        title: of the plot.
+        marked: number of an epoch that gets a vertical line; None for no line.
+    """
+
+    epochs: Sequence[int]
+    curves: Mapping[str, Sequence[float]]
+    label: str
+    title: str
+    marked: int | None = None
+
+    def parts(self) -> Iterator[Child]:
+        """Elements of SVG, in an area whose corner is at (0, 0)."""
+        values = [value for curve in self.curves.values() for value in curve]
+        chart = Chart(
+            # There is no epoch 2.5.
+            _axis(self.epochs[0], self.epochs[-1], "epoch", least_step=1),
+            _axis(min(values), max(values), self.label),
+            _PLOT_WIDTH, _PLOT_HEIGHT, FILE,
+        )  # fmt: skip
+        yield from chart.framed(self.title)
+        top = chart.margins.top
+        if self.marked is not None:
+            x, _ = chart.place((self.marked, values[0]))
+            yield straight(x, top, x, chart.bottom, f"best epoch: {self.marked}", stroke="#888",
+                           stroke_dasharray="2 3")  # fmt: skip
+        for (name, curve), colour in zip(self.curves.items(), _COLOURS, strict=False):
+            points = list(zip(self.epochs, curve, strict=True))
+            yield chart.line(points, fill="none", stroke=colour, stroke_width="1.5")
+            for epoch, value in points:
+                said = f"epoch {epoch}, {name}: {value:.6g}"
+                yield chart.dot((epoch, value), 2.5, said, fill=colour)
+        if len(self.curves) > 1:
+            for number, (name, colour) in enumerate(zip(self.curves, _COLOURS, strict=False)):
+                place = chart.right - 8, top + 18 + 16 * number
+                yield label(*place, name, text_anchor="end", fill=colour)
+
+
+def _axis(low: float, high: float, name: str, *, least_step: float = 0.0) -> Axis:
+    ticks = round_ticks(low, high, FILE_TICKS, least=least_step)
+    return Axis(low, high, [(tick, f"{tick:g}") for tick in ticks], name, space=_SPACE)
+
+
+def _beside(number: int, plot: _Curves) -> Child:
+    """A plot at its place in the picture."""
+    return element("g", *plot.parts(), transform=f"translate({_PLOT_WIDTH * number} 0)")

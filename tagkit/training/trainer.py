@@ -31,7 +31,7 @@ from tagkit.training.loop.micro_batches import oom_as_error
 from tagkit.training.loop.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.loop.state import RunState
 from tagkit.training.loop.time_budget import TimeBudget
-from tagkit.training.optim.precision import autocast
+from tagkit.training.optim.optimizer import autocast
 from tagkit.training.processes.distributed import Processes, processes_of
 from tagkit.training.readout import solve_readout
 from tagkit.training.run_end import Trained, finish, interrupt
