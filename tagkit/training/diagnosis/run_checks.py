@@ -257,11 +257,11 @@ def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _EpochRange:
-    """Epochs that follow each other: the first and the last, and their mean loss."""
+    """Epochs that follow each other."""
 
     first: int
     last: int
-    loss: float
+    loss: float  # the mean of them
 
     def __str__(self) -> str:
         """'epoch 3', or 'epochs 1 to 10'."""
