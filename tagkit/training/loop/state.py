@@ -220,14 +220,6 @@ class RunState:
         }
         return Checkpoint(self.step, tensors, state, sound, self.best_place)
 
-    def check(self, checkpoint: Checkpoint) -> None:
-        """Check whether `restore` can restore a checkpoint; changes nothing.
-
-        Raises:
-            ValueError: a value or a tensor is missing, or another than a run of this kind has.
-        """
-        self._checked(checkpoint)
-
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state that was saved: all of it, or nothing.
 
@@ -235,7 +227,7 @@ class RunState:
             ValueError: as `check` does; nothing has changed.
         """
         # All checks come before the first change.
-        record, tensors = self._checked(checkpoint), checkpoint.tensors
+        record, tensors = self.check(checkpoint), checkpoint.tensors
         self.optimizer.restore(tensors)
         self.micro_batches.restore(tensors)
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
@@ -286,7 +278,12 @@ class RunState:
             found = {name: self.processes.gather(each)[0] for name, each in self._fitted().items()}
             self._take_fitted(found)
 
-    def _checked(self, checkpoint: Checkpoint) -> "StateRecord":
+    def check(self, checkpoint: Checkpoint) -> "StateRecord":
+        """What `restore` will restore of a checkpoint, its tensors aside; changes nothing.
+
+        Raises:
+            ValueError: a value or a tensor is missing, or another than a run of this kind has.
+        """
         record, tensors = checked_state(checkpoint.state, checkpoint.step), checkpoint.tensors
         # A generator of its own: the shuffler of this run does not move.
         steps, done = (
