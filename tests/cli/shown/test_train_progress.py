@@ -1,13 +1,29 @@
 """What a training shows: its table of epochs, curves and bars."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tagkit.cli.shown.train_progress import curves, size_text, sparkline, table_head, table_row
+from tagkit.cli.shown.train_progress import (
+    curves,
+    label_lines,
+    seed_lines,
+    size_text,
+    sparkline,
+    table_head,
+    table_row,
+)
+from tagkit.config import load_config
 from tagkit.evaluation.reports.criterion import AUTO, find_criterion
 from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.scores import Score
+from tagkit.models.task_table import task_of
 from tagkit.training.events.callbacks import Epoch
+from tagkit.training.several.seeds import (
+    SeedScores,
+)
 from tagkit.wording import cells
 
 
@@ -61,4 +77,48 @@ def test_a_small_model_has_a_size_too() -> None:
         "2.4 MB",
         "0.1 MB",
         "41 kB",
+    ]
+
+
+def scores(seed: int, **f1: float) -> SeedScores:
+    """Scores of a seed: precision above F1 and recall below it."""
+    table = {label: Score(x + 0.1, x - 0.1, x, 7) for label, x in f1.items()}
+    return SeedScores(seed, 1, 0.5, None, {"classes": table})
+
+
+@pytest.mark.parametrize("metric", ["F1", "F1 of destination", "F1 of 目的地"])
+def test_scores_of_seeds_stand_below_their_names(metric: str) -> None:
+    predictor: Any = SimpleNamespace(config=load_config(None), task=task_of(load_config(None)))
+    best = SimpleNamespace(predictor=predictor, criterion=SimpleNamespace(key="auto"))
+    found = [SeedScores(seed, 4, 0.5, 0.25, {}) for seed in (1, 2)]
+    _, *lines = seed_lines(SimpleNamespace(scores=found, best=best), metric)  # type: ignore[arg-type]
+    assert {cells(line.removesuffix("  *")) for line in lines} == {cells(lines[0])}
+    for line in lines[1:3]:  # each number ends where its name does
+        column = cells(line[: line.index("50.00")]) + len("50.00")
+        assert column == cells(lines[0][: lines[0].index(metric)] + metric)
+
+
+@pytest.mark.parametrize(
+    ("column", "named"), [("UPOS", "UPOS label"), ("-1", "label of column -1")]
+)
+def test_the_table_of_labels_names_their_column(column: str, named: str) -> None:
+    tables = {column: scores(1, a=0.5).by_label["classes"]}
+    found = [SeedScores(seed, 1, 0.5, None, tables) for seed in (1, 2)]
+    trained = SimpleNamespace(scores=found, best=SimpleNamespace(test=None))
+    assert [*label_lines(trained, 80)][1] == (  # type: ignore[arg-type]
+        f"each {named} on dev, mean ± standard deviation of 2 seeds:"
+    )
+
+
+def test_the_table_of_labels_has_percentages_and_fits_its_width() -> None:
+    long = "l" * 50
+    found = (scores(1, **{"a": 0.5, long: 0.25}), scores(2, **{"a": 0.7, long: 0.25}))
+    trained = SimpleNamespace(scores=found, best=SimpleNamespace(test=None))
+    assert list(label_lines(trained, 80)) == [  # type: ignore[arg-type]
+        "",
+        "each class on dev, mean ± standard deviation of 2 seeds:",
+        "",
+        "                                precision         recall             f1  support",
+        "a                           70.00 ± 14.14  50.00 ± 14.14  60.00 ± 14.14        7",
+        "llllllllllllllll...lllllll  35.00 ±  0.00  15.00 ±  0.00  25.00 ±  0.00        7",
     ]
