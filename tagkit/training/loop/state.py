@@ -286,10 +286,8 @@ class RunState:
         """
         record, tensors = checked_state(checkpoint.state, checkpoint.step), checkpoint.tensors
         # A generator of its own: the shuffler of this run does not move.
-        steps, done = (
-            len(self._steps(_generator_of(record.position.shuffler))),
-            record.position.done,
-        )
+        steps = len(self._steps(_generator_of(record.position.shuffler)))
+        done = record.position.done
         if done >= steps:  # at the end of an epoch a checkpoint is already of the next one
             raise ValueError(
                 f"state.position.done = {done}: expected less than the {steps} steps of the epoch"
@@ -319,8 +317,7 @@ class RunState:
 # have been written by another program, or by a version with a mistake. Before any of it is used,
 # each value is checked by itself, then against the others, and each tensor's name, shape and dtype
 # against those of the run. Keys that are not listed are allowed: a later version may add some. A
-# key that is added here needs the default None, so that checkpoints of earlier versions can be
-# read.
+# key that is added here needs a default, so that checkpoints of earlier versions can be read.
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]  # numpy and torch count in int64
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -497,7 +494,9 @@ def _check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> 
     for name, (key, value) in product(begun, template.items()):
         # A count of steps is one number; everything else has its parameter's shape.
         like = value if value.dim() == 0 else optimizer.dense[name]
-        expected[f"{_OPTIMIZER}{name}.{key}"] = torch.empty_like(like, dtype=value.dtype)
+        # Without numbers: moments of all parameters at once would take twice the model's memory.
+        wanted = torch.empty_like(like, dtype=value.dtype, device="meta")
+        expected[f"{_OPTIMIZER}{name}.{key}"] = wanted
     _check_tensors(found, expected)
     _check_generator("dice", found["dice"])
     if template and optimizer.dense and not begun and int(found["steps"]) > 0:
