@@ -85,7 +85,7 @@ _PUBLIC = {
     "Trained": "tagkit.training.run_end",
     "TrainedSeeds": "tagkit.training.several.seeds",
     "Epoch": "tagkit.training.events.callbacks",
-    "Finding": "tagkit.training.events.finding",
+    "Finding": "tagkit.training.events.callbacks",
     "Listener": "tagkit.training.events.callbacks",
     "Report": "tagkit.evaluation.reports.report",
     "TagReport": "tagkit.evaluation.reports.tag_report",
@@ -100,8 +100,8 @@ _PUBLIC = {
     "Doubt": "tagkit.evaluation.analysis.label_errors",
     "CheckReport": "tagkit.corpus.lint.findings",
     "LearningCurve": "tagkit.evaluation.analysis.power_law",
-    "Tuned": "tagkit.training.folder.trials",
-    "Trial": "tagkit.training.folder.trials",
+    "Tuned": "tagkit.training.several.tune",
+    "Trial": "tagkit.training.several.tune",
     "TagkitError": "tagkit.errors",
     "ConfigError": "tagkit.errors",
     "DataError": "tagkit.errors",
@@ -177,8 +177,11 @@ if TYPE_CHECKING:
         TextSpan as TextSpan,
     )
     from tagkit.training.several.audit import audit as audit
-    from tagkit.training.events.callbacks import Epoch as Epoch, Listener as Listener
-    from tagkit.training.events.finding import Finding as Finding
+    from tagkit.training.events.callbacks import (
+        Epoch as Epoch,
+        Finding as Finding,
+        Listener as Listener,
+    )
     from tagkit.training.several.learning_curve import learning_curve as learning_curve
     from tagkit.training.several.seeds import (
         TrainedSeeds as TrainedSeeds,
@@ -186,8 +189,7 @@ if TYPE_CHECKING:
     )
     from tagkit.training.run_end import Trained as Trained
     from tagkit.training.trainer import train as train
-    from tagkit.training.folder.trials import Trial as Trial, Tuned as Tuned
-    from tagkit.training.several.tune import tune as tune
+    from tagkit.training.several.tune import Trial as Trial, Tuned as Tuned, tune as tune
 
 __all__ = [*sorted(_PUBLIC), "__version__"]
 

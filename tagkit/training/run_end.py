@@ -6,18 +6,21 @@ Besides the best model a run keeps predictions and reports on dev and test:
     dev.gold              the gold labels of a dev corpus that was split off, if dev.pred lacks them
     report.txt            the reports as `tagkit eval` prints them
     report.json           the same as JSON, by split
+    curves.svg            loss and dev score of the epochs
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tagkit.errors import Interrupted
-from tagkit.evaluation.reports.criterion import Criterion, score_text
+from tagkit.evaluation.reports.criterion import Criterion, scaled, score_text
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.report_text import confusion_lines, report_lines
+from tagkit.html.chart import FILE, FILE_TICKS, Axis, Chart, label, picture, round_ticks, straight
+from tagkit.html.elements import Child, element
 from tagkit.inference.predict.predictor import Predictor
 from tagkit.inference.score.prediction_files import gold_text, predicted_text
 from tagkit.inference.score.score import Annotated, annotated
@@ -26,9 +29,7 @@ from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.storage import encoded
 from tagkit.text.json_text import plain, to_json
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
-from tagkit.training.events.callbacks import CURVES, Epoch
-from tagkit.training.events.finding import Finding
-from tagkit.training.events.plots import drawn_curves
+from tagkit.training.events.callbacks import CURVES, Epoch, Finding
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.training.folder.run_folder import is_finished
 from tagkit.training.loop.run import Ending, Run
@@ -98,7 +99,8 @@ def finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     corpus = prepared.corpus
     dev, best = _best_on_dev(run)
     test = annotated(predictor, corpus.test, batch_size=BATCH_SIZE) if corpus.test else None
-    run.save_model("best", best, scores=scores_of(dev, test))
+    scores = {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
+    run.save_model("best", best, scores=scores)
     kept = results(predictor, dev, test) if run.folder.writes else {}
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
@@ -221,11 +223,6 @@ def _annotated_by(run: Run) -> Annotated:
     return annotated(run.predictor, run.prepared.corpus.dev, batch_size=BATCH_SIZE)
 
 
-def scores_of(dev: Annotated, test: Annotated | None) -> dict[str, Any]:
-    """The reports as plain values, by split; None of a test corpus that is not there."""
-    return {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
-
-
 def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dict[str, bytes]:
     """Contents of the files, by name.
 
@@ -234,41 +231,99 @@ def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dic
         dev: scored with it.
         test: likewise; None without a test corpus.
     """
-    data = predictor.config.data
+    data, found = predictor.config.data, dict[str, str]()
     # Dev may be a part of the training file, in whose format its predictions then are.
     files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
-    splits: dict[str, Annotated | None] = {"dev": dev, "test": test}
-    found: dict[str, str] = {}
+    splits = {name: each for name, each in (("dev", dev), ("test", test)) if each}
     if predictor.task.to_predict(dev.split):
-        found |= _predicted_files(predictor, splits, files)
+        for name, each in splits.items():
+            predicted = predicted_text(predictor, each.split, each.predictions, files[name])
+            found[PREDICTED[name]] = predicted
+        gold = None if data.dev_file else gold_text(predictor, dev.split, data.train_file)
+        if gold is not None:
+            found[GOLD] = gold
     found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
-    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
+    reports = {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
+    found[REPORT_JSON] = to_json(reports) + "\n"
     return {name: encoded(text, first=True) for name, text in found.items()}
 
 
-def _predicted_files(
-    predictor: Predictor, splits: Mapping[str, Annotated | None], files: Mapping[str, str]
-) -> dict[str, str]:
-    """The corpora with the predictions, and the gold labels that are in no file."""
-    data = predictor.config.data
-    found = {
-        PREDICTED[name]: predicted_text(predictor, each.split, each.predictions, files[name])
-        for name, each in splits.items()
-        if each
-    }
-    dev = splits["dev"]
-    if dev and not data.dev_file:
-        gold = gold_text(predictor, dev.split, data.train_file)
-        if gold is not None:
-            found[GOLD] = gold
-    return found
-
-
-def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
+def _text_lines(splits: Mapping[str, Annotated]) -> Iterator[str]:
     for number, (name, each) in enumerate(splits.items()):
-        if each:
-            yield from ("",) if number else ()
-            yield visible(f"{name}: {each.split.path}")
-            yield ""
-            yield from map(visible, report_lines(each.report))
-            yield from map(visible, confusion_lines(each.report, _WIDTH))
+        yield from ("",) if number else ()
+        yield visible(f"{name}: {each.split.path}")
+        yield ""
+        yield from map(visible, report_lines(each.report))
+        yield from map(visible, confusion_lines(each.report, _WIDTH))
+
+
+# Curves of a run's loss and dev score as a picture, curves.svg: two plots side by side.
+_PLOT_WIDTH, _PLOT_HEIGHT = 400, 300  # pixels of a plot with its labels
+_SPACE = 0.05  # of an axis, free at both ends
+_COLOURS = ("#1f77b4", "#ff7f0e")
+
+
+def drawn_curves(epochs: Sequence[Epoch], criterion: Criterion) -> bytes:
+    """The content of curves.svg: all epochs, in order, whose scores are of `criterion`."""
+    losses = {"train": [epoch.loss for epoch in epochs]}
+    dev_losses = [epoch.dev_loss for epoch in epochs if epoch.dev_loss is not None]
+    if len(dev_losses) == len(epochs):
+        losses["dev"] = dev_losses
+    scores = {"dev": [scaled(criterion.key, epoch.score) for epoch in epochs]}
+    numbers = [epoch.number for epoch in epochs]
+    best = max(epoch.number for epoch in epochs if epoch.is_best)
+    plots = (
+        _plot(numbers, losses, "loss (nats)", "loss", None),
+        _plot(numbers, scores, "dev score", f"dev {criterion.name}", best),
+    )
+    beside = (
+        element("g", *parts, transform=f"translate({_PLOT_WIDTH * place} 0)")
+        for place, parts in enumerate(plots)
+    )
+    return encoded(picture(_PLOT_WIDTH * len(plots), _PLOT_HEIGHT, beside), first=True)
+
+
+def _plot(
+    epochs: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    name: str,
+    title: str,
+    marked: int | None,
+) -> Iterator[Child]:
+    """Elements of SVG of curves over epochs, in an area whose corner is at (0, 0).
+
+    Args:
+        epochs: their numbers, the same for all curves.
+        curves: a value for each epoch, by the name of the curve.
+        name: of the vertical axis.
+        title: of the plot.
+        marked: number of an epoch that gets a vertical line; None for no line.
+    """
+    values = [value for curve in curves.values() for value in curve]
+    chart = Chart(
+        # There is no epoch 2.5.
+        _axis(epochs[0], epochs[-1], "epoch", least_step=1),
+        _axis(min(values), max(values), name),
+        _PLOT_WIDTH, _PLOT_HEIGHT, FILE,
+    )  # fmt: skip
+    yield from chart.framed(title)
+    top = chart.margins.top
+    if marked is not None:
+        x, _ = chart.place((marked, values[0]))
+        yield straight(x, top, x, chart.bottom, f"best epoch: {marked}", stroke="#888",
+                       stroke_dasharray="2 3")  # fmt: skip
+    for (curve, points), colour in zip(curves.items(), _COLOURS, strict=False):
+        places = list(zip(epochs, points, strict=True))
+        yield chart.line(places, fill="none", stroke=colour, stroke_width="1.5")
+        for epoch, value in places:
+            yield chart.dot((epoch, value), 2.5, f"epoch {epoch}, {curve}: {value:.6g}",
+                            fill=colour)  # fmt: skip
+    for number, (curve, colour) in enumerate(zip(curves, _COLOURS, strict=False)):
+        if len(curves) > 1:
+            place = chart.right - 8, top + 18 + 16 * number
+            yield label(*place, curve, text_anchor="end", fill=colour)
+
+
+def _axis(low: float, high: float, name: str, *, least_step: float = 0.0) -> Axis:
+    ticks = round_ticks(low, high, FILE_TICKS, least=least_step)
+    return Axis(low, high, [(tick, f"{tick:g}") for tick in ticks], name, space=_SPACE)

@@ -17,22 +17,21 @@ import torch
 
 from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits.splits import Corpus
-from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.errors import ConfigError, DataError, DeviceError, Interrupted
 from tagkit.features import Ids
-from tagkit.models.base.device import choose_workers, thread_count
+from tagkit.models.base.device import choose_device, choose_workers, thread_count
 from tagkit.nn.threads import given_threads, kept_threads, second_thread
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.events.callbacks import Listener, listener_of
 from tagkit.training.folder.run_files import TRACKED
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.folder.run_identity import facts_of, identity, output_folder, refuse_unfit
-from tagkit.training.folder.start_checks import device_of
 from tagkit.training.loop.dev_loss import refuse_undefined_loss
 from tagkit.training.loop.micro_batches import oom_as_error
 from tagkit.training.loop.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.loop.state import RunState
 from tagkit.training.loop.time_budget import TimeBudget
-from tagkit.training.optim.precision import autocast
+from tagkit.training.optim.optimizer import autocast
 from tagkit.training.processes.distributed import Processes, processes_of
 from tagkit.training.readout import solve_readout
 from tagkit.training.run_end import Trained, finish, interrupt
@@ -204,6 +203,18 @@ def train(
         torch.manual_seed(config.train.seed)
         fits_later = _has_checkpoint(call)
         return _train(call, _prepare(call, corpus, fits=not fits_later), fits_later=fits_later)
+
+
+def device_of(config: Config) -> torch.device:
+    """The device of a training.
+
+    Raises:
+        DeviceError: there is no such device, or it cannot compute in the precision that is named.
+    """
+    device = choose_device(config.train.device)
+    if config.train.precision == "fp16" and device.type == "cpu":
+        raise DeviceError("train.precision = 'fp16' needs a GPU; bf16 works on a CPU too")
+    return device
 
 
 class _Notes:

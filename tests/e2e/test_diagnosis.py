@@ -11,8 +11,7 @@ from runs import StopAt
 from says import Says, refuses
 
 from tagkit.errors import Interrupted
-from tagkit.training.events.callbacks import Listener
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import Finding, Listener
 from tagkit.training.several.seeds import train_seeds
 from tagkit.training.trainer import train
 

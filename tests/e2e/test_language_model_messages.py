@@ -14,10 +14,10 @@ from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError
 from tagkit.models.task_table import ranking_metric, task_of
 from tagkit.training.diagnosis.corpus_checks import UnknownUnits, unknown_units
-from tagkit.training.folder.seed_scores import SeedScores
 from tagkit.training.setup.setup import prepare
 from tagkit.training.several.audit import audit
 from tagkit.training.several.learning_curve import learning_curve
+from tagkit.training.several.seeds import SeedScores
 from tagkit.training.trainer import train
 
 

@@ -2,7 +2,6 @@
 
 import gc
 import hashlib
-import math
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from small_runs import TASKS, of_task
 from steps import loop_steps
 from torch import Tensor
 
-from tagkit.config import EmbeddingsConfig, TrainConfig, allowed, load_config, with_options
+from tagkit.config import EmbeddingsConfig, allowed, load_config, with_options
 from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features.batching import document_batches as buckets
 from tagkit.inference.predict.predictor import load
@@ -327,22 +326,6 @@ def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: P
         # An unseen name with a place's vector, in capitals that the vectors do not know.
         found = trained.predictor.predict([["Finn", "visits", "ZAGREB", "."]])[0]
         assert [(span.text, span.label) for span in found.spans][-1] == ("ZAGREB", "LOC")
-
-
-def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
-    def rates(schedule: str, warmup: int = 0, total: int = 10) -> list[float]:
-        settings = TrainConfig(lr=1.0, schedule=schedule, warmup_steps=warmup)  # type: ignore[arg-type]
-        found = Schedule(settings)
-        found.total_steps = total
-        return [found.next_step() for _ in range(total)]
-
-    assert rates("constant") == [1.0] * 10
-    assert rates("linear") == pytest.approx([1 - step / 10 for step in range(10)])
-    assert rates("linear", warmup=4, total=8) == pytest.approx(
-        [0.25, 0.5, 0.75, 1, 1, 0.75, 0.5, 0.25]
-    )
-    half_cosine = [(1 + math.cos(math.pi * step / 10)) / 2 for step in range(10)]
-    assert rates("cosine") == pytest.approx(half_cosine)
 
 
 @pytest.mark.slow

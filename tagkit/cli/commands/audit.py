@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagkit.cli.program.option_fields import Sets, flags_of, takes_options
+from tagkit.cli.program.option_fields import Sets, flags_by_name, flags_of, takes_options
 from tagkit.cli.program.options import (
     DevFile,
     Hardware,
@@ -198,12 +198,7 @@ def _check_places(options: AuditOptions, settings: "Config") -> None:
         typer.BadParameter: two options name one file.
     """
     from tagkit.corpus.formats.folders.file_sets import files_of
-    from tagkit.storage.places import (
-        refuse_input,
-        require_file_name,
-        require_name,
-        require_place,
-    )
+    from tagkit.storage.places import refuse_input, require_file_name, require_name, require_place
 
     data, vectors = settings.data, settings.embeddings.vectors
     inputs = (options.corpus, data.dev_file, data.weights, vectors, options.config)
@@ -211,18 +206,16 @@ def _check_places(options: AuditOptions, settings: "Config") -> None:
     places = {"--output": options.output, "--weights": options.weights, "--html": options.html}
     flags: dict[Path, str] = {}
     for flag, path in places.items():
-        if path is None:
-            continue
-        if flag == "--html":
+        if path and flag == "--html":
             from tagkit.cli.shown.report_page import check_page
 
             check_page(path, [*map(str, read)], [])
-        else:
+        elif path:
             require_name(path, flag)
             require_file_name(path)
             refuse_input(Path(path), read)
             require_place(Path(path), replace=options.force)
-        if (other := flags.setdefault(Path(path).absolute(), flag)) != flag:
+        if path and (other := flags.setdefault(Path(path).absolute(), flag)) != flag:
             raise typer.BadParameter(f"{other} and {flag} name one file")
 
 
@@ -281,16 +274,17 @@ def _write(found: "Audit", options: AuditOptions) -> None:
 
 def _next_command(options: AuditOptions) -> str:
     """The command that reads the corpus in the same way, and trains with the weights."""
+    from tagkit.cli.commands.train import train_command
     from tagkit.wording import as_argument
 
-    reading, columns = options.reading, options.reading.columns
-    flags: dict[str, object] = {
-        "--config": options.config, "--task": options.task, "--train": options.corpus,
-        "--dev": options.dev, "--input-format": reading.input_format,
-        "--on-misaligned": reading.on_misaligned, "--token-column": columns.token_column,
-        "--tag-column": columns.tag_column, "--encoding": reading.encoding,
-    }  # fmt: skip
-    given = [(flag, value) for flag, value in flags.items() if value is not None]
+    names = flags_by_name(train_command)
+    given: list[tuple[str, object]] = [
+        (names[name], value)
+        for name, value in flags_of(options).items()
+        if value is not None and name.partition(".")[0] in ("task", "data")
+    ]
+    if options.config:
+        given.insert(0, ("--config", options.config))
     given += [("--set", each) for each in options.overrides or ()]
     given.append(("--set", f"data.weights={options.weights}"))
     # A column may be -1, which would be taken for an option.

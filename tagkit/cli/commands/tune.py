@@ -111,7 +111,6 @@ def tune_command(context: typer.Context, options: TuneOptions) -> None:
     search that was stopped. The test corpus is not used.
     """  # fmt: skip
     from tagkit.config import refuse_without_effect
-    from tagkit.training.several.tune import tune
 
     config = options.files.config_file()
     settings = load_settings(config, options.overrides, flags_of(options), folder=FOLDER)
@@ -123,7 +122,7 @@ def tune_command(context: typer.Context, options: TuneOptions) -> None:
     with stop_on_signal() as stop:
         from tagkit.cli.shown.several_progress import SearchProgress
         from tagkit.models.task_table import ranking_metric
-        from tagkit.training.folder.trials import TuneListener
+        from tagkit.training.several.tune import TuneListener, tune
 
         shown = SearchProgress(options.trials, ranking_metric(settings))
         with nullcontext(TuneListener()) if options.quiet else shown as listener:

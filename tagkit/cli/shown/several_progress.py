@@ -12,12 +12,12 @@ from tagkit.cli.program.messages import DEFAULT_WIDTH, shown_time, with_flags
 from tagkit.evaluation.analysis.power_law import LEVEL, LearningCurve, Point
 from tagkit.evaluation.reports.criterion import rank, score_text
 from tagkit.training.events.callbacks import Step
-from tagkit.training.folder.curve_files import PICTURE
-from tagkit.training.folder.seed_scores import mean_and_deviation
-from tagkit.training.folder.trials import BEST_CONFIG, Trial, Tuned, TuneListener
+from tagkit.training.folder.run_files import BEST_CONFIG, PICTURE
 from tagkit.training.several.audit import AuditListener
 from tagkit.training.several.folds import Fold
 from tagkit.training.several.learning_curve import CurveListener
+from tagkit.training.several.seeds import mean_and_deviation
+from tagkit.training.several.tune import Trial, Tuned, TuneListener
 from tagkit.wording import as_path_argument, cells, padded, plural, plural_of
 
 

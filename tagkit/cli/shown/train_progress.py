@@ -19,12 +19,10 @@ from tagkit.training.diagnosis.corpus_checks import (
     unknown_units,
     words_without_blanks,
 )
-from tagkit.training.events.callbacks import Epoch, Listener, Step
-from tagkit.training.events.finding import Finding
-from tagkit.training.folder.seed_scores import label_spreads, mean_and_deviation
+from tagkit.training.events.callbacks import Epoch, Finding, Listener, Step
 from tagkit.training.run_end import Trained
 from tagkit.training.setup.setup import Prepared
-from tagkit.training.several.seeds import TrainedSeeds
+from tagkit.training.several.seeds import TrainedSeeds, label_spreads, mean_and_deviation
 from tagkit.wording import (
     as_path_argument,
     cells,

@@ -25,7 +25,7 @@ from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, PLAIN, has_spans
 from tagkit.text.tokenizer import TOKENIZERS, lacks_blanks
 from tagkit.text.units import END
-from tagkit.training.events.finding import Check, Finding, Statement
+from tagkit.training.events.callbacks import Check, Finding, Statement
 from tagkit.training.setup.setup import Prepared
 from tagkit.wording import label_of, listed, plural, plural_of, quoted, shown_name
 

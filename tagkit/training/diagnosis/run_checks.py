@@ -17,8 +17,7 @@ from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.text.schemes import OUTSIDE
-from tagkit.training.events.callbacks import Epoch
-from tagkit.training.events.finding import Check, Finding, Statement
+from tagkit.training.events.callbacks import Check, Epoch, Finding, Statement
 from tagkit.training.loop.run import Ending
 from tagkit.training.setup.run_settings import is_closed_form
 from tagkit.training.setup.setup import Prepared
@@ -212,10 +211,13 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
     # A loss does not say how much is left to gain.
     reached = outcome.dev.headline if outcome.metric == LOSS else best.score
     since = len(epochs) - 1 - epochs.index(best)
+    # The model may still get better on dev, though its score does not show it.
+    losses = best.dev_loss, last.dev_loss
+    fell = losses[0] is not None and losses[1] is not None and losses[1] < losses[0]
     if (
         since >= max(_LEAST_EPOCHS, _LAST_SHARE * len(epochs))
         and last.loss <= _LOSS_FALLS * best.loss
-        and not _dev_loss_fell(best, last)
+        and not fell
         # At 0 throughout nothing has been learnt that could be forgotten.
         and 0 < reached < _NOTHING_TO_GAIN
     ):
@@ -240,29 +242,19 @@ def _against_overfitting(config: Config) -> str:
     dropout = "encoder.locked_dropout" if locked else "encoder.dropout"
     more = "Label more examples" if labels else "Train on more text"
     raised = f"{dropout} or train.weight_decay"
-    if not labels or config.data.unit != "word" or _begins_pretrained(config):
+    begins_pretrained = config.embeddings.vectors or config.train.init_from
+    if not labels or config.data.unit != "word" or begins_pretrained:
         return f"{more}, or raise {raised}"
     return f"{more}, raise {raised}, or use pretrained vectors (embeddings.vectors)"
 
 
-def _begins_pretrained(config: Config) -> bool:
-    return bool(config.embeddings.vectors or config.train.init_from)
-
-
-def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:
-    """Whether the model still got better on dev, though its score did not show it."""
-    if best.dev_loss is None or last.dev_loss is None:
-        return False
-    return last.dev_loss < best.dev_loss
-
-
 @dataclass(frozen=True, slots=True)
 class _EpochRange:
-    """Epochs that follow each other: the first and the last, and their mean loss."""
+    """Epochs that follow each other."""
 
     first: int
     last: int
-    loss: float
+    loss: float  # the mean of them
 
     def __str__(self) -> str:
         """'epoch 3', or 'epochs 1 to 10'."""

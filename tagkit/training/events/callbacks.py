@@ -1,22 +1,23 @@
 """Callbacks of a training run, and the records that it writes: train.log and history.jsonl."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion, score_text
 from tagkit.storage import cannot_write
 from tagkit.text.json_text import Record, to_json
-from tagkit.training.events.finding import Finding
 from tagkit.training.setup.setup import Prepared
 from tagkit.wording import clipped, message_line, plural
 
 # Names that other programs and older runs know: never to be renamed.
 LOG, CURVES = "train.log", "curves.svg"
+Statement = tuple[str, str]  # what is wrong, and a remedy: sentences without a full stop
+Facts = TypeVar("Facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,48 @@ class Save:
     what: str
     step: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Record):
+    """Something that is wrong with a run.
+
+    Attributes:
+        name: of the check, such as "few-examples".
+        sentence: what was found, without a full stop.
+        remedy: what to do about it, likewise.
+        useless: whether the predictions of the model are of no use.
+    """
+
+    name: str
+    sentence: str
+    remedy: str
+    useless: bool = False
+
+    @property
+    def text(self) -> str:
+        """Both sentences."""
+        return f"{self.sentence}. {self.remedy}."
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[Facts]):
+    """One row of a table of checks.
+
+    Attributes:
+        name: of its findings.
+        find: a pure function from facts to what is wrong: nothing for most runs.
+        useless: whether a model with such a finding is of no use.
+    """
+
+    name: str
+    find: Callable[[Facts], Iterable[Statement]]
+    useless: bool = False
+
+    def findings(self, facts: Facts) -> Iterator[Finding]:
+        """What the check finds."""
+        for sentence, remedy in self.find(facts):
+            yield Finding(self.name, sentence, remedy, self.useless)
 
 
 _Listener = TypeVar("_Listener")

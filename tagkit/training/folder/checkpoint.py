@@ -102,12 +102,8 @@ def save_checkpoint(
     stored, same = _stored_once(checkpoint.tensors)
     best = {n.removeprefix(BEST): each for n, each in stored.items() if n.startswith(BEST)}
     rest = {name: tensor for name, tensor in stored.items() if not name.startswith(BEST)}
-    body = {
-        "step": checkpoint.step,
-        "sound": checkpoint.sound,
-        "state": dict(checkpoint.state),
-        "same": same,
-    }
+    body = {"step": checkpoint.step, "sound": checkpoint.sound, "state": dict(checkpoint.state),
+            "same": same}  # fmt: skip
     try:
         with whole_folder(folder / checkpoint_name(checkpoint.step)) as place:
             digests = {"tensors": write_tensors(place / _TENSORS, rest), "body": _digest(body)}
@@ -116,12 +112,8 @@ def save_checkpoint(
                 link_or_copy(place / _BEST_WEIGHTS, checkpoint.best / _BEST_WEIGHTS)
             elif best:
                 digests["best"] = write_tensors(place / _BEST_WEIGHTS, best)
-            record = {
-                "format_version": FORMAT_VERSION,
-                "tagkit": __version__,
-                "sha256": digests,
-                "body": body,
-            }
+            record = {"format_version": FORMAT_VERSION, "tagkit": __version__, "sha256": digests,
+                      "body": body}  # fmt: skip
             (place / STATE_FILE).write_text(json.dumps(record), encoding="utf-8")
         # Old ones go after the new one is complete: on a full disk there is always one to resume
         # from. It needs room for one more than are kept.
@@ -152,7 +144,7 @@ def _stored_once(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict
 def newest_checkpoint(
     folder: Path,
     note: Callable[[str], None],
-    check: Callable[[Checkpoint], None],
+    check: Callable[[Checkpoint], object],
     *,
     sound: bool = False,
 ) -> Checkpoint | None:
@@ -228,7 +220,12 @@ def _read(place: Path) -> Checkpoint:
     files = _files_of(record)
     for name, digest in files.items():
         prefix = BEST if name == _BEST_WEIGHTS else ""
-        read = _read_verified(place / name, digest)
+        try:
+            read, found = read_tensors(place / name)
+        except ValueError:
+            read, found = {}, ""
+        if found != digest:
+            raise ValueError(f"{name} was cut short or altered")
         tensors |= {f"{prefix}{key}": tensor for key, tensor in read.items()}
     for name, equal in body.get("same", {}).items():  # version 1 has none
         if equal not in tensors:
@@ -244,10 +241,10 @@ def _record(place: Path) -> dict[str, Any]:
     if type(version) is not int:  # isinstance would accept JSON's true as 1
         raise ValueError(f"{STATE_FILE} has no format version")
     if version > FORMAT_VERSION:
-        raise CheckpointError(
-            f"{place}: made by tagkit {_version(record)}; this is tagkit {__version__}. "
-            "Upgrade tagkit to resume it"
-        )
+        # Any JSON value may be there: quoted as text, of bounded length, without the quotes.
+        by = quoted(str(record.get("tagkit")), 40).strip("'\"")
+        made = f"made by tagkit {by}; this is tagkit {__version__}. Upgrade tagkit to resume it"
+        raise CheckpointError(f"{place}: {made}")
     if record["sha256"]["body"] != _digest(record["body"]):
         raise ValueError(f"{STATE_FILE} was altered")
     return record
@@ -268,22 +265,6 @@ def _files_of(record: Mapping[str, Any]) -> dict[str, str]:
     digests = record["sha256"]
     files = {_TENSORS: digests["tensors"]}
     return files | {_BEST_WEIGHTS: digests["best"]} if "best" in digests else files
-
-
-def _read_verified(path: Path, digest: str) -> dict[str, Tensor]:
-    """The tensors of a file whose digest is right."""
-    try:
-        tensors, found = read_tensors(path)
-    except ValueError:
-        found = None
-    if found != digest:
-        raise ValueError(f"{path.name} was cut short or altered")
-    return tensors
-
-
-def _version(record: Mapping[str, object]) -> str:
-    # Any JSON value may be there: quoted as text, of bounded length, without the quotes.
-    return quoted(str(record.get("tagkit")), 40).strip("'\"")
 
 
 def _digest(body: Mapping[str, Any]) -> str:

@@ -35,9 +35,9 @@ from tagkit.training.folder.run_files import (
     OF_0_1,
     RECORDS,
     REPLACED,
+    STUDY,
     SUBRUN,
 )
-from tagkit.training.folder.trials import STUDY
 from tagkit.wording import ANOTHER_FOLDER, reason
 
 FORMAT_VERSION = 1
@@ -77,15 +77,14 @@ class Contents:
 
     def conflicts(self) -> list[str]:
         """Foreign files that a run would replace, or that are in a folder that it would replace."""
-        return [name for name in self.foreign if _conflicts(name)]
-
-
-def _conflicts(name: str) -> bool:
-    usual = canonical(name.removesuffix("/"))
-    # Models are replaced as whole folders, so a foreign file inside would go with the old one. Into
-    # checkpoints/ a run adds files: foreign ones inside may stay.
-    first, is_subrun = usual.partition("/")[0], SUBRUN.fullmatch(usual) is not None
-    return usual in REPLACED or first in MODELS or is_subrun
+        # Models are replaced as whole folders, so a foreign file inside would go with the old one.
+        # Into checkpoints/ a run adds files: foreign ones inside may stay.
+        usual = {name: canonical(name.removesuffix("/")) for name in self.foreign}
+        return [
+            name
+            for name, own in usual.items()
+            if own in REPLACED or own.partition("/")[0] in MODELS or SUBRUN.fullmatch(own)
+        ]
 
 
 class Manifest:

@@ -194,7 +194,7 @@ class RunFolder:
     def open(
         self,
         run: Mapping[str, Any],
-        check: Callable[[Checkpoint], None],
+        check: Callable[[Checkpoint], object],
         note: Callable[[str], None],
         *,
         resume: bool,
@@ -238,7 +238,7 @@ class RunFolder:
     def _checkpoint_to_resume(
         self,
         run: Mapping[str, Any],
-        check: Callable[[Checkpoint], None],
+        check: Callable[[Checkpoint], object],
         note: Callable[[str], None],
     ) -> Checkpoint | None:
         def checked(checkpoint: Checkpoint) -> None:
@@ -274,7 +274,7 @@ class RunFolder:
         return self.path / place
 
     def sound_checkpoint(
-        self, check: Callable[[Checkpoint], None], note: Callable[[str], None]
+        self, check: Callable[[Checkpoint], object], note: Callable[[str], None]
     ) -> Checkpoint:
         """The newest checkpoint to which a run may go back; later ones are removed.
 

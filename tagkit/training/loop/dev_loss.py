@@ -83,24 +83,18 @@ class DevLoss:
         while waiting:
             indices = waiting.pop()
             try:
-                loss, count = self._loss(encoded, indices)
+                batch = to_tensors(encoded.batch(indices), prepared.device)
+                loss, count = map(float, task.loss(model, batch))
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error) or count_documents(indices, documents) == 1:
                     raise
                 waiting += pieces(indices, documents, 2)
                 continue
             total += loss
-            targets += count
+            targets += int(count)
         if carried:
             task.restore(model, carried)
         return total / max(1, targets)
-
-    def _loss(self, encoded: Examples, indices: Ids) -> tuple[float, int]:
-        """Loss of a batch, summed, and the number of its targets."""
-        prepared = self.prepared
-        batch = to_tensors(encoded.batch(indices), prepared.device)
-        loss, count = prepared.task.loss(prepared.model, batch)
-        return float(loss), int(count)
 
 
 def refuse_undefined_loss(prepared: Prepared) -> None:

@@ -24,7 +24,7 @@ from tagkit.training.events.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.loop.dev_loss import NO_LOSS, DevLoss
 from tagkit.training.loop.state import EpochPlan, RunState
-from tagkit.training.loop.time_budget import COLD_STEPS, EpochSteps, TimeBudget
+from tagkit.training.loop.time_budget import COLD_STEPS, TimeBudget
 
 # How many consecutive steps without finite gradients make a run go back, and how often it may.
 MAX_NONFINITE = 5
@@ -139,8 +139,11 @@ class Run:
         # A run that is resumed has the durations of its past until it has its own.
         past_s = sum(epoch.seconds for epoch in state.epochs) + state.position.seconds
         step_s = budget.step_s or past_s / state.step
-        epoch = EpochSteps(state.position.done, len(plan.steps), self._epoch_ending_s())
-        fitting = budget.steps_that_fit(epoch, max(step_s, 1e-9), self._closing_s())
+        steps = len(plan.steps)
+        fitting = budget.steps_that_fit(
+            steps - state.position.done, steps, step_s=max(step_s, 1e-9),
+            ending_s=self._epoch_ending_s(), closing_s=self._closing_s(),
+        )  # fmt: skip
         state.schedule.fitting_steps = state.step + self.processes.from_first_rank(fitting)
 
     def evaluate(self, *, whole: bool) -> Epoch:

@@ -1,41 +1,35 @@
 """The state of a training run: what changes from step to step, and is saved with a checkpoint."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
-from tagkit.config import fixed
+from tagkit.config import TrainConfig, fixed
 from tagkit.errors import TrainingError
 from tagkit.evaluation.reports.criterion import rank
 from tagkit.features import Ids
 from tagkit.training.events.callbacks import Epoch
 from tagkit.training.folder.checkpoint import BEST, Checkpoint, read_best_weights
 from tagkit.training.loop.micro_batches import MicroBatches
-from tagkit.training.loop.saved_state import (
-    StateRecord,
-    check_generator,
-    check_optimizer,
-    check_pieces,
-    check_position,
-    check_tensors,
-    checked_state,
-    generator_of,
-)
 from tagkit.training.optim.ema import TriggeredAverage
 from tagkit.training.optim.lr_schedule import Schedule
-from tagkit.training.optim.optimizer import ModelOptimizer
+from tagkit.training.optim.optimizer import ModelOptimizer, make_optimizer
 from tagkit.training.processes.distributed import Processes
 from tagkit.training.setup.run_settings import run_settings
 from tagkit.training.setup.setup import Prepared
+from tagkit.wording import quoted
 
-# Prefixes of names in a checkpoint: of a task's state (`Task.state`), and of what is fitted before
-# the first step.
-_CARRIED, _FITTED = "carried.", "fitted."
+# Prefixes of names in a checkpoint: of a task's state (`Task.state`), of what is fitted before the
+# first step, and of the optimizer's state of each parameter.
+_CARRIED, _FITTED, _OPTIMIZER = "carried.", "fitted.", "optimizer."
 
 
 @dataclass(slots=True)
@@ -222,14 +216,6 @@ class RunState:
         }
         return Checkpoint(self.step, tensors, state, sound, self.best_place)
 
-    def check(self, checkpoint: Checkpoint) -> None:
-        """Check whether `restore` can restore a checkpoint; changes nothing.
-
-        Raises:
-            ValueError: a value or a tensor is missing, or another than a run of this kind has.
-        """
-        self._checked(checkpoint)
-
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state that was saved: all of it, or nothing.
 
@@ -237,7 +223,7 @@ class RunState:
             ValueError: as `check` does; nothing has changed.
         """
         # All checks come before the first change.
-        record, tensors = self._checked(checkpoint), checkpoint.tensors
+        record, tensors = self.check(checkpoint), checkpoint.tensors
         self.optimizer.restore(tensors)
         self.micro_batches.restore(tensors)
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
@@ -288,24 +274,256 @@ class RunState:
             found = {name: self.processes.gather(each)[0] for name, each in self._fitted().items()}
             self._take_fitted(found)
 
-    def _checked(self, checkpoint: Checkpoint) -> StateRecord:
-        record = checked_state(checkpoint.state, checkpoint.step)
+    def check(self, checkpoint: Checkpoint) -> "StateRecord":
+        """What `restore` will restore of a checkpoint, its tensors aside; changes nothing.
+
+        Raises:
+            ValueError: a value or a tensor is missing, or another than a run of this kind has.
+        """
+        record, tensors = checked_state(checkpoint.state, checkpoint.step), checkpoint.tensors
         # A generator of its own: the shuffler of this run does not move.
-        shuffler = generator_of(record.position.shuffler)
-        check_position(record, len(self._steps(shuffler)))
-        tensors = checkpoint.tensors
-        check_optimizer(tensors, self.optimizer)
-        count, rank, cpu = self.processes.count, self.processes.rank, torch.get_rng_state()
-        for name in ("random.words", "random.torch"):
-            check_tensors(tensors, {name: cpu.expand(count, -1)})
-            check_generator(name, tensors[name][rank])
+        steps = len(self._steps(_generator_of(record.position.shuffler)))
+        done = record.position.done
+        if done >= steps:  # at the end of an epoch a checkpoint is already of the next one
+            raise ValueError(
+                f"state.position.done = {done}: expected less than the {steps} steps of the epoch"
+            )
+        _check_optimizer(tensors, self.optimizer)
+        count, cpu = self.processes.count, torch.get_rng_state().expand(self.processes.count, -1)
+        expected = {"random.words": cpu, "random.torch": cpu, **self._carried(), **self._fitted()}
         # A run may be resumed on a GPU from a checkpoint that has no state of its generator.
         if self.prepared.device.type == "cuda" and "random.cuda" in tensors:
             gpu = torch.cuda.get_rng_state(self.prepared.device)
-            check_tensors(tensors, {"random.cuda": gpu.expand(count, -1)})
-        check_pieces(tensors, count)
-        check_tensors(tensors, {**self._carried(), **self._fitted()})
+            expected["random.cuda"] = gpu.expand(count, -1)
+        if "pieces" in tensors:  # earlier versions saved none
+            expected["pieces"] = torch.zeros(count, dtype=torch.int64)
         if record.epochs:
             named = self.prepared.model.named_parameters()
-            check_tensors(tensors, {f"{BEST}{name}": weights for name, weights in named})
+            expected |= {f"{BEST}{name}": weights for name, weights in named}
+        _check_tensors(tensors, expected)
+        for name in ("random.words", "random.torch"):
+            _check_generator(name, tensors[name][self.processes.rank])
+        if "pieces" in tensors and bool((tensors["pieces"] < 1).any()):
+            found = tensors["pieces"].tolist()
+            raise ValueError(f"tensor 'pieces' = {found}: expected at least 1")
         return record
+
+
+# What a state has to be so that a run can restore it. A checkpoint with the right digests may still
+# have been written by another program, or by a version with a mistake. Before any of it is used,
+# each value is checked by itself, then against the others, and each tensor's name, shape and dtype
+# against those of the run. Keys that are not listed are allowed: a later version may add some. A
+# key that is added here needs a default, so that checkpoints of earlier versions can be read.
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]  # numpy and torch count in int64
+Number = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Record(BaseModel):
+    # strict: no 1.0 or "1" for a 1, which no version of tagkit has written.
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class EpochRecord(_Record):
+    """An `Epoch`."""
+
+    number: Count
+    step: Count
+    loss: Number
+    score: Number
+    scores: dict[str, Number]
+    lr: Number
+    tokens_per_s: NotNegative
+    seconds: NotNegative
+    is_best: bool
+    whole: bool
+    dev_loss: Number | None = None  # checkpoints of version 0.1 do not have it
+
+
+class PositionRecord(_Record):
+    """A `Position`."""
+
+    shuffler: dict[str, Any]
+    done: Count
+    loss: Number
+    targets: Count
+    tokens: Count
+    seconds: NotNegative
+
+
+class ScheduleRecord(_Record):
+    """The state of an `lr_schedule.Schedule`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    lr: Number
+    step: Count
+    factor: NotNegative
+    best: Number
+    waited: Count
+
+
+class StateRecord(_Record):
+    """The state of a run."""
+
+    model_config = ConfigDict(extra="allow")
+
+    epochs: list[EpochRecord]
+    position: PositionRecord
+    schedule: ScheduleRecord
+    skipped: Count
+    # Names of the file format: `consecutive_nonfinite` and `rollbacks` of a `RunState`.
+    in_a_row: Count
+    returns: Count
+    run: dict[str, Any]
+
+
+def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
+    """The state of a run after a step.
+
+    Args:
+        state: values of JSON.
+        step: number of steps done.
+
+    Raises:
+        ValueError: a value is missing, is of another kind, or does not fit the others.
+    """
+    try:
+        record = StateRecord.model_validate(dict(state))
+    except ValidationError as error:
+        raise ValueError(_explain(error)) from None
+    except RecursionError:  # of JSON that was made to break the reader
+        raise ValueError("state.json is nested too deep") from None
+    epochs, done = record.epochs, record.position.done
+    if [epoch.number for epoch in epochs] != list(range(1, len(epochs) + 1)):
+        raise ValueError("state.epochs are not numbered 1, 2, 3 ...")
+    # The best epoch is the last one that is marked, and there has to be one.
+    if epochs and not epochs[0].is_best:
+        raise ValueError("state.epochs: the first one is not marked as the best so far")
+    ends = [0, *(epoch.step for epoch in epochs)]
+    if sorted(ends) != ends or ends[-1] + done != step:
+        raise ValueError(
+            f"state.position.done = {done} after epochs that end at step {ends[-1]}: expected "
+            f"step {ends[-1] + done}, found {step}"
+        )
+    # The schedule counts skipped steps too, so it never differs.
+    if record.schedule.step != step:
+        raise ValueError(f"state.schedule.step = {record.schedule.step}: expected {step}")
+    return record
+
+
+def _generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+    """A generator of NumPy in the given state.
+
+    Raises:
+        ValueError: it is no state of such a generator.
+    """
+    generator = np.random.default_rng(0)
+    try:
+        generator.bit_generator.state = dict(state)
+        generator.random()  # some states are accepted, and fail when they are used
+        generator.bit_generator.state = dict(state)  # as it was before that draw
+        return generator
+    except (ValueError, TypeError, KeyError, OverflowError, AttributeError):
+        raise ValueError("state.position.shuffler is no state of a generator") from None
+
+
+def _check_tensors(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Raise unless tensors have the names, shapes and dtypes of a run; others are allowed.
+
+    Raises:
+        ValueError: one is missing, or has another shape or dtype.
+    """
+    for name, wanted in expected.items():
+        tensor = found.get(name)
+        if tensor is None:
+            raise ValueError(f"tensor {quoted(name)} is missing")
+        if (tensor.dtype, tensor.shape) != (wanted.dtype, wanted.shape):
+            raise ValueError(
+                f"tensor {quoted(name)}: expected {_kind(wanted)}, found {_kind(tensor)}"
+            )
+
+
+def _check_generator(name: str, state: Tensor) -> None:
+    """Raise unless this is the state of a generator of torch on the CPU.
+
+    Raises:
+        ValueError: it is not.
+    """
+    try:
+        # clone: torch (2.13) crashes on a state that is a view of a larger tensor.
+        torch.Generator().set_state(state.clone())
+    except (RuntimeError, TypeError):
+        raise ValueError(f"tensor {quoted(name)} is no state of a generator") from None
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
+
+
+def _explain(error: ValidationError) -> str:
+    """The first problem in our words."""
+    problem = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(map(str, ("state", *problem["loc"])))
+    if problem["type"] == "missing":
+        return f"{quoted(where)} is missing"
+    return f"{quoted(where)} = {quoted(repr(problem['input']))}: no value of a run"
+
+
+def _check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> None:
+    """Raise unless tensors are those of a `ModelOptimizer`: weights, means, moments, steps.
+
+    Raises:
+        ValueError: they are not.
+    """
+    rows, sums = optimizer.rows, "rows.sums"  # sums grow with each step since the last sweep
+    # Moments come below: a parameter without a gradient so far has none.
+    expected = {name: tensor for name, tensor in optimizer.tensors().items()
+                if not name.startswith(_OPTIMIZER) and name != sums}  # fmt: skip
+    # Earlier versions kept a second moment for each number of a large table too.
+    if rows and found.get("rows.second", rows.table).shape == rows.table.shape:
+        expected["rows.second"] = rows.table
+    template = _moments(optimizer.settings)
+    begun = [name for name in optimizer.dense
+             if any(f"{_OPTIMIZER}{name}.{key}" in found for key in template)]  # fmt: skip
+    for name, (key, value) in product(begun, template.items()):
+        # A count of steps is one number; everything else has its parameter's shape.
+        like = value if value.dim() == 0 else optimizer.dense[name]
+        # Without numbers: moments of all parameters at once would take twice the model's memory.
+        wanted = torch.empty_like(like, dtype=value.dtype, device="meta")
+        expected[f"{_OPTIMIZER}{name}.{key}"] = wanted
+    _check_tensors(found, expected)
+    _check_generator("dice", found["dice"])
+    if template and optimizer.dense and not begun and int(found["steps"]) > 0:
+        raise ValueError("tensors of the optimizer are missing")
+    for name in [*expected, *(name for name in found if name.startswith(_OPTIMIZER))]:
+        # After a count of -1 the bias correction of Adam would divide by 1 - beta^0 = 0.
+        if found[name].dim() == 0 and not (0 <= float(found[name]) < 2**63):
+            raise ValueError(f"tensor {quoted(name)} = {float(found[name])}: expected at least 0")
+    if rows:
+        # `last` are columns of `sums`, of which a run has filled no more than there is room for.
+        _check_tensors(found, {sums: found.get(sums, torch.empty(0)).double()})
+        shape, (count, room) = found[sums].shape, rows.sums.shape
+        if len(shape) != 2 or shape[0] != count or not 1 <= shape[1] <= room:
+            raise ValueError(
+                f"tensor 'rows.sums': expected shape ({count}, 1 to {room}), found {tuple(shape)}"
+            )
+        last = found["rows.last"]
+        if len(last) and not 0 <= int(last.min()) <= int(last.max()) < shape[1]:
+            raise ValueError(f"tensor 'rows.last': expected numbers under {shape[1]}")
+    if optimizer.scaler.is_enabled():
+        scale, tracker = found["scale"].tolist()
+        if not (0 < scale < math.inf and 0 <= tracker < math.inf):
+            raise ValueError(f"tensor 'scale' = {scale}, {tracker}: no scale of gradients")
+
+
+def _moments(settings: TrainConfig) -> dict[str, Tensor]:
+    """What the optimizer keeps of a parameter, by name, from one step with a small parameter."""
+    # Tried out rather than listed here: a later version of torch may keep more.
+    parameter = torch.zeros(2, requires_grad=True)
+    parameter.grad = torch.zeros(2)
+    optimizer = make_optimizer(settings, [parameter])
+    optimizer.step()
+    kept = optimizer.state[parameter].items()
+    return {key: torch.as_tensor(value) for key, value in kept if value is not None}

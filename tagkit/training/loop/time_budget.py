@@ -2,7 +2,6 @@
 
 import time
 from collections import deque
-from dataclasses import dataclass
 from numbers import Real
 
 from tagkit.errors import DataError
@@ -13,21 +12,6 @@ COLD_STEPS = 3
 # Batches differ in length, and a busy machine in speed: a mean over this many steps follows the
 # machine within a few seconds, and moves by little from step to step.
 _WINDOW = 200
-
-
-@dataclass(frozen=True, slots=True)
-class EpochSteps:
-    """The steps of an epoch.
-
-    Attributes:
-        done: number of steps taken or skipped.
-        count: number of all steps, at least 1.
-        ending_s: seconds to score dev and to save model and checkpoint after the last one.
-    """
-
-    done: int
-    count: int
-    ending_s: float
 
 
 class TimeBudget:
@@ -89,22 +73,25 @@ class TimeBudget:
         # before it.
         return self.left_s(closing_s + self.step_s / 2) < 0
 
-    def steps_that_fit(self, epoch: EpochSteps, step_s: float, closing_s: float) -> float:
+    def steps_that_fit(
+        self, left: int, epoch: int, *, step_s: float, ending_s: float, closing_s: float
+    ) -> float:
         """Number of steps, not rounded, that can be taken until the run has to end.
 
         Args:
-            epoch: the current one. All later ones are assumed to be like it.
+            left: steps of the current epoch that are still to be taken.
+            epoch: steps of an epoch, at least 1; all later ones are assumed to be like this one.
             step_s: duration of a step, above 0.
+            ending_s: how long it takes to score dev and to save model and checkpoint after one.
             closing_s: how long it takes to score and save the run, which ends within an epoch.
         """
         left_s = max(0.0, self.left_s(closing_s))
-        of_epoch = epoch.count - epoch.done
-        if left_s <= of_epoch * step_s:
+        if left_s <= left * step_s:
             return left_s / step_s
         # Of the time that an epoch's ending takes, no step is taken.
-        left_s = max(0.0, left_s - of_epoch * step_s - epoch.ending_s)
-        epochs, rest_s = divmod(left_s, epoch.count * step_s + epoch.ending_s)
-        return of_epoch + epochs * epoch.count + min(epoch.count, rest_s / step_s)
+        left_s = max(0.0, left_s - left * step_s - ending_s)
+        epochs, rest_s = divmod(left_s, epoch * step_s + ending_s)
+        return left + epochs * epoch + min(epoch, rest_s / step_s)
 
     def left_minutes(self) -> float:
         """Minutes until the limit, as in [train]: 0 for no limit."""

@@ -100,7 +100,8 @@ class Processes:
         for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
             alike = [tensor for tensor in tensors if tensor.dtype == dtype]
             # One long message: for tens of small ones the network's latency would add up.
-            flat = self._sum(torch.cat([tensor.reshape(-1).to(self._device) for tensor in alike]))
+            flat = torch.cat([tensor.reshape(-1).to(self._device) for tensor in alike])
+            distributed.all_reduce(flat)
             parts = torch.split(flat, [tensor.numel() for tensor in alike])
             for tensor, part in zip(alike, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
@@ -158,7 +159,3 @@ class Processes:
             yield
         except OSError as error:
             raise cannot_write(self._tracked or Path(), error) from None
-
-    def _sum(self, tensor: Tensor) -> Tensor:
-        distributed.all_reduce(tensor)
-        return tensor

@@ -29,7 +29,7 @@ from tagkit.features.language_part import LanguagePart
 from tagkit.limits import MAX_LENGTH
 from tagkit.models.base.model import Model
 from tagkit.models.base.task import Task
-from tagkit.models.bundle.bundle import Bundle, build_without_weights, load_bundle, set_weights
+from tagkit.models.bundle.bundle import Bundle, load_bundle
 from tagkit.models.bundle.language_reader import RULE, ContextualReader, LanguageReader
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.storage import WEIGHTS, make_folder, new_folder

@@ -37,10 +37,10 @@ from tagkit.storage import scratch_folder, write_remedy
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import SpanTuple, has_spans, span_tuples
 from tagkit.training.events.callbacks import Listener, listener_of
+from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.loop.time_budget import TimeBudget
+from tagkit.training.several.fits import Fits, passing, refuse_options
 from tagkit.training.several.folds import Fold, cut_into_folds, require_enough
-from tagkit.training.several.several_folder import refuse_options, require_one_process
-from tagkit.training.trainer import train
 from tagkit.wording import clipped
 
 _LARGEST_SEED = 2**63  # exclusive, as in the configuration
@@ -48,6 +48,11 @@ _REMEDY = (
     "correct this, or have TMPDIR name another folder for temporary files, and start the audit "
     "again, as it cannot be resumed"
 )
+_REFUSED = {
+    "train.seeds": "an audit has one seed, train.seed, and repeats",
+    "data.train_sentences": "would make models of a part of the corpus alone; leave it out",
+    "data.tree_phrases": "phrases of one tree would be in several folds",
+}
 
 
 class AuditListener(Listener):
@@ -131,17 +136,8 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
         raise ConfigError("folds_by", [wanted])
     problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
-    refused = ConfigError(f"task={config.task}", [problem])
-    task_of(config).require_labels(config, refused)
-    require_one_process("audit")
-    refuse_options(
-        config,
-        {
-            "train.seeds": "an audit has one seed, train.seed, and repeats",
-            "data.train_sentences": "would make models of a part of the corpus alone; leave it out",
-            "data.tree_phrases": "phrases of one tree would be in several folds",
-        },
-    )
+    task_of(config).require_labels(config, ConfigError(f"task={config.task}", [problem]))
+    refuse_options("audit", config, _REFUSED)
     if config.data.tag_columns:
         problem = "an audit is of one column; name one with data.tag_column"
         raise ConfigError("data.tag_column", [problem])
@@ -158,16 +154,16 @@ def _cross_validated(
     stop: threading.Event | None,
 ) -> tuple[list[Contradiction], list[Report]]:
     """What the models of all folds say against gold, and their scores, one for each repeat."""
-    contradictions: list[Contradiction] = []
+    found: list[Contradiction] = []
     reports: list[Report] = []
     predicted: dict[int, Prediction] = {}  # of the current repeat
     threads = given_threads(thread_count(config.train.threads))  # of predictions too
     with scratch_folder("tagkit-audit") as folder, write_remedy(_REMEDY), threads:
+        fits = Fits("audit", RunFolder(folder, writes=False), listener.on_note, stop)
         for fold in folds:
             require_enough(fold, whole)
             listener.on_fold(fold)
-            one = _config_of(config, fold, folder / str(fold.number), budget)
-            predictor = _trained(one, fold, whole, dev, listener, stop)
+            predictor = _trained(fits, _config_of(config, fold, budget), fold, whole, dev, listener)
             sentences = [whole.sentences[index] for index in fold.held_out]
             # Nothing is cut into windows: what a model says of gold is of whole sentences too.
             predictions = predictor.predictions_of(
@@ -176,19 +172,19 @@ def _cross_validated(
             )  # fmt: skip
             if predictor.task.needs.tags:
                 spans = has_spans(whole.scheme)
-                contradictions += _of_tags(fold, predictor, sentences, predictions, spans=spans)
+                found += _of_tags(fold, predictor, sentences, predictions, spans=spans)
             if predictor.task.needs.classes:
-                contradictions += _of_classes(fold, predictor, sentences, predictions)
+                found += _of_classes(fold, predictor, sentences, predictions)
             predicted.update(zip(fold.held_out, predictions, strict=True))
             if len(predicted) == len(whole.sentences):  # the last fold of a repeat
                 in_order = [predicted[index] for index in range(len(predicted))]
                 reports.append(predictor.report(whole, in_order))
                 predicted = {}
             listener.on_fold_end(fold)
-    return contradictions, reports
+    return found, reports
 
 
-def _config_of(config: Config, fold: Fold, place: Path, budget: TimeBudget) -> Config:
+def _config_of(config: Config, fold: Fold, budget: TimeBudget) -> Config:
     """The configuration of one fold's model, with its share of the remaining minutes.
 
     Raises:
@@ -209,24 +205,18 @@ def _config_of(config: Config, fold: Fold, place: Path, budget: TimeBudget) -> C
         "train.max_minutes": budget.left_minutes() / (fold.count - done),
         "train.tracker": "none",
         "data.test_file": "",
-        "output.dir": str(place),
     }
     return with_options(config, own)
 
 
 def _trained(
-    config: Config,
-    fold: Fold,
-    whole: Split,
-    dev: Split | None,
-    listener: AuditListener,
-    stop: threading.Event | None,
+    fits: Fits, config: Config, fold: Fold, whole: Split, dev: Split | None, listener: AuditListener
 ) -> Predictor:
     """A model of the sentences that a fold leaves.
 
     Raises:
         DataError: they have no labels to learn.
-        Interrupted: `stop` was set.
+        Interrupted: the audit was asked to stop.
     """
     where = f"fold {fold.number} of {fold.count}"
     try:
@@ -234,16 +224,11 @@ def _trained(
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
     try:
-        return train(config, _Training(listener), stop=stop, corpus=corpus).predictor
+        # Its epochs and findings are of no interest here.
+        passed = passing(listener, ("on_step",))
+        return fits.fit(str(fold.number), config, passed, corpus=corpus).predictor
     except Interrupted:
         raise Interrupted(f"stopped in {where}; its models are removed") from None
-
-
-class _Training(Listener):
-    """Passes on how far a training run is; its epochs and findings are of no interest here."""
-
-    def __init__(self, listener: AuditListener) -> None:
-        self.on_step = listener.on_step  # type: ignore[method-assign]
 
 
 def _of_tags(

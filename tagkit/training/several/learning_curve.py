@@ -2,52 +2,52 @@
 
 Each seed draws its own parts of the training corpus, of which the smaller lie within the larger
 (`dataset.draw`): points scatter over seeds as they would over other corpora of their size. Dev is
-the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences. The
-curve is written as learning-curve.json (see `curve_files`) and, with the points, the law and the
-forecasts, as the picture learning-curve.svg.
+the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences.
+
+    learning-curve.json     what was measured, and the law and forecasts once all is
+    learning-curve.svg      the same as a picture
+    size-N-seed-S/          the run of the point that is being measured; removed at its end
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tagkit import __version__
 from tagkit.config import Config, as_config, refuse_without_effect, with_options
-from tagkit.corpus.formats.folders.file_sets import digest_of_files
 from tagkit.corpus.source.pipes import require_files
-from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
 from tagkit.evaluation.html_report.curve import curve_picture
 from tagkit.evaluation.reports.criterion import AUTO, LOSS
 from tagkit.models.base.device import choose_device
 from tagkit.models.task_table import task_of
-from tagkit.storage import CURVE, cannot_write, encoded, write_whole
-from tagkit.training.events.callbacks import Listener, Step, listener_of
-from tagkit.training.folder.curve_files import (
-    PICTURE,
-    MeasuredPoints,
-    read_measured,
-    size_folder,
-    write_measured,
-)
-from tagkit.training.folder.run_files import CHECKPOINTS
-from tagkit.training.folder.run_folder import RunFolder, discard_run
+from tagkit.storage import CURVE, encoded, write_of_run
+from tagkit.text.json_text import from_json, plain, to_json
+from tagkit.training.events.callbacks import Step, listener_of
+from tagkit.training.folder.run_files import CHECKPOINTS, PICTURE
+from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.folder.run_identity import identity, output_folder, refuse_unreadable
 from tagkit.training.setup.setup import chosen_criterion
 from tagkit.training.several.curve_sizes import Size, counts_of
-from tagkit.training.several.several_folder import (
-    open_folder,
-    refuse_options,
-    require_one_process,
-    same_as_before,
-)
-from tagkit.training.trainer import train
+from tagkit.training.several.fits import Fits, digests, passing, refuse_options
+from tagkit.wording import reason
 
+FORMAT_VERSION = 1
 _WHAT = "learning curve"
 # Options that differ from one point to the next, or that no point depends on.
 _OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
+_NO_LABELS = (
+    "a learning curve is of F1 or accuracy; expected tag, classify or both. For a language model, "
+    "train on texts of several sizes, and compare the bits per character of one dev text"
+)
+_REFUSED = {
+    "train.max_minutes": "would end the larger trainings early, and bend the curve; leave it out",
+    "data.train_sentences": "is what a learning curve varies; leave it out, and name sizes=...",
+}
 
 
 class CurveListener:
@@ -101,32 +101,33 @@ def learning_curve(
         Interrupted: `stop` was set.
     """
     config, listener = as_config(config), listener_of(listener, CurveListener, stop)
-    folder = output_folder(config)
-    _refuse_unfit(config)
+    path, given = output_folder(config), config.train
+    task_of(config).require_labels(config, ConfigError(f"task={config.task}", [_NO_LABELS]))
+    refuse_options(_WHAT, config, _REFUSED)
+    refuse_without_effect(config, _WHAT)
+    require_files(config, "the trainings of a learning curve")
     refuse_unreadable(config, resume=resume)
-    given = config.train
     config = with_options(config, {"data.test_file": "", "train.seeds": ()})
-    corpus = _read(config)
+    corpus = _read_corpus(config)
     counts = counts_of(sizes, corpus.total, corpus.path, corpus.unit)
-    run_folder, names = RunFolder(folder, writes=True), (CURVE, PICTURE)
-    with run_folder.locked(listener.on_note):
-        is_resumed = open_folder(run_folder, config, names, _WHAT, resume=resume, force=force)
-        before = read_measured(folder) if is_resumed else None
+    fits = Fits(_WHAT, RunFolder(path, writes=True), listener.on_note, stop)
+    with fits.folder.locked(listener.on_note):
+        is_resumed = fits.open(config, (CURVE, PICTURE), resume=resume, force=force)
+        before = CurveTable.read(path) if is_resumed else None
         had = before.run if before else None
-        config, run = same_as_before(folder, _WHAT, config, had, _identity)
+        config, run = fits.same_as_before(config, had, _identity)
         if before and sizes is None:
             counts = before.sizes
         seeds = given.seeds or (before.seeds if before else (given.seed,))
-        measured = before or MeasuredPoints(run, corpus.measure, corpus.unit)
-        measured = measured.asked_for(counts, seeds)
-        write_measured(folder, measured)  # at once: if it is stopped now, a curve is there
+        table = before or CurveTable(run, corpus.measure, corpus.unit)
+        table = table.asked_for(counts, seeds)
+        table.write(path)  # at once: if it is stopped now, a curve is there
         listener.on_start(counts, seeds, corpus.measure, corpus.unit)
-        trainings = _Trainings(config, corpus.total, run_folder, listener, stop)
         for count, seed in product(counts, seeds):
-            measured = trainings.measure(count, seed, measured)
-        curve = fit(corpus.measure, measured.points, corpus.unit)
-        write_measured(folder, measured, curve)
-        _write_picture(folder / PICTURE, curve)
+            table = _measured(fits, config, corpus.total, table, Point(count, seed, 0), listener)
+        curve = fit(corpus.measure, table.points, corpus.unit)
+        table.write(path, curve)
+        write_of_run(path / PICTURE, encoded(curve_picture(curve), first=True))
     return curve
 
 
@@ -147,7 +148,7 @@ class _Corpus:
     measure: str
 
 
-def _read(config: Config) -> _Corpus:
+def _read_corpus(config: Config) -> _Corpus:
     """Read the corpus once, for the sizes and the names; each training reads its own."""
     task = task_of(config)
     corpus = task.read(config)
@@ -160,122 +161,126 @@ def _read(config: Config) -> _Corpus:
     return _Corpus(len(corpus.train.sentences), corpus.train.path, unit, measure)
 
 
-def _refuse_unfit(config: Config) -> None:
-    """Refuse what a learning curve cannot be made with.
-
-    Raises:
-        TagkitError: an option has no effect or no meaning, or a corpus can be read once only.
-    """
-    refused = ConfigError(
-        f"task={config.task}",
-        [
-            "a learning curve is of F1 or accuracy; expected tag, classify or both. For a language "
-            "model, train on texts of several sizes, and compare the bits per character of one dev "
-            "text"
-        ],
-    )
-    task_of(config).require_labels(config, refused)
-    require_one_process(_WHAT)
-    refuse_options(
-        config,
-        {
-            "train.max_minutes": "would end the larger trainings early, and bend the curve; leave "
-            "it out",
-            "data.train_sentences": "is what a learning curve varies; leave it out, and name "
-            "sizes=...",
-        },
-    )
-    refuse_without_effect(config, _WHAT)
-    require_files(config, "the trainings of a learning curve")
-
-
 def _identity(config: Config) -> dict[str, Any]:
     """What all points have in common: options and corpora."""
-    files = {"train": config.data.train_file, "dev": config.data.dev_file}
-    digests = {name: digest_of_files(path) if path else None for name, path in files.items()}
-    run = identity(config, digests, choose_device(config.train.device).type, 1)
+    corpora = digests({"train": config.data.train_file, "dev": config.data.dev_file})
+    run = identity(config, corpora, choose_device(config.train.device).type, 1)
     return {name: value for name, value in run.items() if name not in _OF_A_POINT}
 
 
+def _measured(
+    fits: Fits,
+    config: Config,
+    total: int,
+    table: "CurveTable",
+    wanted: Point,
+    listener: CurveListener,
+) -> "CurveTable":
+    """The table with the point of a size and a seed, which is trained unless it is there.
+
+    A training that was stopped is finished.
+    """
+    for point in table.points:
+        if (point.sentences, point.seed) == (wanted.sentences, wanted.seed):
+            listener.on_point(point, was_there=True)
+            return table
+    count, seed = wanted.sentences, wanted.seed
+    listener.on_training(count, seed)
+    name, of_all = f"size-{count}-seed-{seed}", f"{count:,} of {total:,}"
+    # With all of them it is the training of `tagkit train`, to the bit.
+    own = {"data.train_sentences": count if count < total else 0, "train.seed": seed}
+    try:
+        is_stopped = (fits.folder.path / name / CHECKPOINTS).exists()
+        passed = passing(listener, ("on_step", "on_note"))
+        trained = fits.fit(name, with_options(config, own), passed, resume=is_stopped)
+    except Interrupted:
+        where = f"stopped in the training on {of_all}"
+        raise Interrupted(f"{where}, which can be continued") from None
+    except DataError as error:
+        # What the corpus has, a small part of it may lack: a second class, or any span.
+        error.add_line(f"That is with {of_all} for training: start with a larger part.")
+        raise
+    point = replace(wanted, score=trained.criterion.of_report(trained.dev))
+    table = replace(table, points=(*table.points, point))
+    table.write(fits.folder.path)  # before the run is removed: after a kill it is not repeated
+    fits.discard(name)
+    listener.on_point(point, was_there=False)
+    return table
+
+
 @dataclass(frozen=True, slots=True)
-class _Trainings:
-    """The trainings of a curve, each in a folder of its own.
+class CurveTable:
+    """learning-curve.json: the points that a folder has so far.
 
     Attributes:
-        config: of all of them.
-        total: number of sentences of the training corpus.
-        run_folder: of the curve.
-        listener: its callbacks.
-        stop: set to end it.
+        run: options and corpora that all of them have in common (`run_identity.identity`).
+        measure: what their scores are.
+        unit: what a training sentence is called.
+        points: in the order in which they were measured.
+        sizes: that were asked for, increasing.
+        seeds: that were asked for, increasing.
     """
 
-    config: Config
-    total: int
-    run_folder: RunFolder
-    listener: CurveListener
-    stop: threading.Event | None
+    run: Mapping[str, Any]
+    measure: str
+    unit: str
+    points: tuple[Point, ...] = ()
+    sizes: tuple[int, ...] = ()
+    seeds: tuple[int, ...] = ()
 
-    def measure(self, count: int, seed: int, measured: MeasuredPoints) -> MeasuredPoints:
-        """The points with that of a size and a seed, which is trained unless it is there."""
-        for point in measured.points:
-            if (point.sentences, point.seed) == (count, seed):
-                self.listener.on_point(point, was_there=True)
-                return measured
-        self.listener.on_training(count, seed)
-        folder, name = self.run_folder.path, size_folder(count, seed)
-        self.run_folder.claim(f"{name}/")
-        point = Point(count, seed, self._score(count, seed, folder / name))
-        measured = replace(measured, points=(*measured.points, point))
-        # Before the run is removed: after a kill in between it is not repeated.
-        write_measured(folder, measured)
-        discard_run(folder / name, self.listener.on_note)
-        self.listener.on_point(point, was_there=False)
-        return measured
+    def asked_for(self, sizes: Iterable[int], seeds: Iterable[int]) -> "CurveTable":
+        """The same, with sizes and seeds that are asked for as well."""
+        both = tuple(sorted({*self.sizes, *sizes})), tuple(sorted({*self.seeds, *seeds}))
+        return replace(self, sizes=both[0], seeds=both[1])
 
-    def _score(self, count: int, seed: int, folder: Path) -> float:
-        """Train a model, or finish the training that was stopped; its score on dev, 0 to 1."""
-        of_all = f"{count:,} of {self.total:,}"
-        # With all of them it is the training of `tagkit train`, to the bit.
-        part = count if count < self.total else 0
-        own = {"data.train_sentences": part, "train.seed": seed, "output.dir": str(folder)}
-        is_stopped = (folder / CHECKPOINTS).exists()
+    def write(self, folder: Path, curve: LearningCurve | None = None) -> None:
+        """Write the points, and of a complete curve the law and forecasts.
+
+        Raises:
+            CheckpointError: they cannot be written.
+        """
+        points = curve.points if curve else self.points
+        record: dict[str, Any] = {
+            "format_version": FORMAT_VERSION,
+            "tagkit": __version__,
+            "measure": self.measure,
+            "unit": self.unit,
+            "sizes": list(self.sizes),
+            "seeds": list(self.seeds),
+            "points": [point.to_dict() for point in points],
+            "law": curve.law.to_dict() if curve else None,
+            "forecasts": [each.to_dict() for each in curve.forecasts] if curve else [],
+            "remarks": plain(curve.remarks()) if curve else [],
+            "run": dict(self.run),
+        }
+        write_of_run(folder / CURVE, (to_json(record, indent=2) + "\n").encode())
+
+    @staticmethod
+    def read(folder: Path) -> "CurveTable":
+        """The points that were measured so far.
+
+        Raises:
+            CheckpointError: the file cannot be read, or is of a later version.
+        """
+        path = folder / CURVE
         try:
-            trained = train(
-                with_options(self.config, own), _TrainingListener(self.listener),
-                resume=is_stopped, force=not is_stopped, stop=self.stop,
+            record = from_json(path.read_bytes())
+            if record["format_version"] != FORMAT_VERSION:
+                made = f"made by tagkit {record['tagkit']}, whose files this one cannot read"
+                raise CheckpointError(f"{path}: {made}")
+            points = tuple(
+                Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
+                for each in record["points"]
+            )
+            if not all(point.sentences >= 1 and 0 <= point.score <= 1 for point in points):
+                raise ValueError("a point is out of range")
+            return CurveTable(
+                dict(record["run"]), str(record["measure"]), str(record["unit"]), points,
+                tuple(map(int, record["sizes"])), tuple(map(int, record["seeds"])),
             )  # fmt: skip
-        except Interrupted:
-            where = f"stopped in the training on {of_all}"
-            raise Interrupted(f"{where}, which can be continued") from None
-        except DataError as error:
-            # What the corpus has, a small part of it may lack: a second class, or any span.
-            error.add_line(f"That is with {of_all} for training: start with a larger part.")
-            raise
-        return trained.criterion.of_report(trained.dev)
-
-
-class _TrainingListener(Listener):
-    """Passes on the steps and the notes of one training."""
-
-    def __init__(self, listener: CurveListener) -> None:
-        self.listener = listener
-
-    def on_step(self, step: Step) -> None:
-        """Pass it on."""
-        self.listener.on_step(step)
-
-    def on_note(self, text: str) -> None:
-        """Pass it on."""
-        self.listener.on_note(text)
-
-
-def _write_picture(path: Path, curve: LearningCurve) -> None:
-    """Write the points, the law and the forecasts as a picture.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
-    try:
-        write_whole(path, encoded(curve_picture(curve), first=True))
-    except OSError as error:
-        raise cannot_write(path, error) from None
+        except OSError as error:
+            raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"{path}: is damaged ({error}); force=True measures the curve again"
+            ) from None

@@ -10,6 +10,7 @@ import tiny
 from says import Says
 
 from tagkit.cli.main import main
+from tagkit.evaluation.analysis.label_errors import Audit
 
 SMALL = [
     part
@@ -156,3 +157,16 @@ def test_folds_the_time_left_and_the_next_command_are_on_standard_error(run: Run
         f"Next: tagkit train --train train.conll --tag-column=-1 {' '.join(SMALL)} --set "
         "'data.weights=w w.jsonl'",
     ]
+
+
+def test_the_command_after_an_audit_names_all_columns(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Audit("t.tsv", 2, 1, "sentence", 1, "acc.", 0.5, (), (0,), (("a", "b"),), "text")
+    monkeypatch.setattr("tagkit.training.several.audit.audit", lambda *_, **__: found)
+    Path("t.tsv").write_text("0\ta b\tx\n1\tb c\ty\n", encoding="utf-8")
+    columns = "--text-column 1 --label-column=-1"
+    _, _, err = run("t.tsv", "--task", "classify", *columns.split(), "--weights", "w.jsonl")
+    assert err.splitlines()[-1] == (
+        f"Next: tagkit train --train t.tsv --task classify {columns} --set data.weights=w.jsonl"
+    )

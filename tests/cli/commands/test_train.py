@@ -13,7 +13,7 @@ from says import Says
 
 from tagkit.cli.program import console
 from tagkit.cli.shown.train_progress import Progress
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import Finding
 
 
 def test_train_shows_corpora_epochs_report_and_the_next_command(

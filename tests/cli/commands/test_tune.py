@@ -97,7 +97,7 @@ def test_the_head_of_both_tables_names_the_metric(
     model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("optuna")
-    from tagkit.training.folder.trials import Trial, Tuned, TuneListener
+    from tagkit.training.several.tune import Trial, Tuned, TuneListener
 
     trials = tuple(
         Trial(number, {"encoder.hidden": hidden}, dev, state, 12.0)
@@ -133,7 +133,7 @@ def test_trials_that_fail_before_there_is_a_metric_have_a_head_too(
     model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("optuna")
-    from tagkit.training.folder.trials import Trial, TuneListener
+    from tagkit.training.several.tune import Trial, TuneListener
 
     def failed(config: Config, *_: object, listener: TuneListener, **__: object) -> None:
         listener.on_trial(Trial(1, {"encoder.hidden": 8}, None, "failed", 1.0), is_best=False)

@@ -30,7 +30,7 @@ from tagkit.nn.heads import HEADS, POOLINGS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.nn.layers.encoder import LAYERS
 from tagkit.text.records import Sentence
-from tagkit.training.optim.precision import autocast
+from tagkit.training.optim.optimizer import autocast
 from tagkit.training.setup.setup import Prepared, prepare
 from tagkit.training.trainer import train
 

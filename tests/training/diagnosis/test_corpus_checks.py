@@ -11,7 +11,7 @@ from says import Says
 
 from tagkit.config import load_config
 from tagkit.training.diagnosis.corpus_checks import CORPUS_CHECKS, diagnose_corpus
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import Finding
 from tagkit.training.setup.setup import prepare
 
 TRAVEL = Path(__file__).parents[3] / "data" / "travel"
@@ -38,158 +38,8 @@ def of_files(*overrides: str, **flags: object) -> list[Finding]:
     return list(diagnose_corpus(prepare(load_config(None, small, flags), torch.device("cpu"))))
 
 
-def said(findings: list[Finding]) -> list[tuple[str, str]]:
-    return [(finding.name, finding.text) for finding in findings]
-
-
-def test_a_sound_corpus_has_no_finding(tmp_path: Path) -> None:
-    assert found(tmp_path, train=numbered(20), dev=numbered(10, 20), test=numbered(10, 30)) == []
-
-
-@pytest.mark.parametrize(("ending", "task"), [("conll", "tag"), ("tsv", "classify")])
-def test_the_sample_corpora_have_no_finding(ending: str, task: str) -> None:
-    files = {f"data.{name}_file": str(TRAVEL / f"{name}.{ending}")
-             for name in ("train", "dev", "test")}  # fmt: skip
-    assert of_files(task=task, **files) == []
-
-
-def test_labels_that_train_lacks_are_listed_with_their_numbers(tmp_path: Path) -> None:
-    other = [["the\tO", "p53\tB-GENE", "gene\tI-GENE", "and\tO", "aspirin\tB-DRUG"],
-             ["the\tO", "BRCA1\tB-GENE"]]  # fmt: skip
-    findings = found(
-        tmp_path, train=numbered(20), dev=numbered(9, 20) + other, test=numbered(9, 30) + other[1:]
-    )
-    assert said(findings) == [
-        (
-            "unknown-labels",
-            Says("2", "GENE", "DRUG", "1"),
-        ),
-        (
-            "unknown-labels",
-            Says("1", "GENE", "examples"),
-        ),
-    ]
-
-
-def test_labels_of_which_the_run_has_held_out_all_cannot_be_moved(tmp_path: Path) -> None:
-    each = [["a\tO", f"w{number}\tB-L{number}"] for number in range(20)]
-    finding, *_ = found(tmp_path, train=each)
-    assert finding.name == "unknown-labels"
-    assert Says("2", "labels") == finding.sentence
-    assert finding.remedy == (
-        "Label more examples of them, of which the run has held out all, or correct the spelling "
-        "where train has them under another name"
-    )
-
-
-def test_labels_with_few_examples_are_listed_the_rarest_first(tmp_path: Path) -> None:
-    rare = [["a\tO", f"w\tB-R{number}"] for number in range(7) for _ in range(number + 1)]
-    (finding,) = found(tmp_path, train=numbered(20) + rare, dev=numbered(10, 20))
-    assert (finding.name, finding.sentence) == (
-        "few-examples",
-        "train has 7 labels with fewer than 10 examples: R0 (1), R1 (2), R2 (3), R3 (4), R4 (5) "
-        "and 2 more",
-    )
-    assert finding.remedy == (
-        "Label more examples, or merge rare labels into others: so few are hardly learnt, and "
-        "their scores are mostly chance"
-    )
-
-
-def test_ten_examples_are_enough(tmp_path: Path) -> None:
-    ten = [["a\tO", f"w{number}\tB-RARE"] for number in range(10)]
-    assert found(tmp_path, train=numbered(20) + ten, dev=numbered(10, 20)) == []
-    (finding,) = found(tmp_path, train=numbered(20) + ten[1:], dev=numbered(10, 20))
-    assert finding.sentence == "train has 1 label with fewer than 10 examples: RARE (9)"
-
-
-def test_labels_of_a_numbered_column_are_said_to_be_of_it(tmp_path: Path) -> None:
-    common = [[f"w{number}\tNN\tO"] for number in range(20)]
-    train = [*common, ["a\tA\tO", "b\tB\tB-X"]]
-    dev = [*common[:9], ["c\tNN\tB-X"]]
-    findings = found(tmp_path, "data.tag_column=[1,-1]", train=train, dev=dev)
-    few, few_last = (each for each in findings if each.name == "few-examples")
-    assert few.sentence == (
-        "train has 2 labels of column 1 with fewer than 10 examples: A (1), B (1)"
-    )
-    assert few.remedy.startswith("Label more examples, or merge rare labels of column 1 into")
-    assert few_last.sentence == "train has 1 label of column -1 with fewer than 10 examples: X (1)"
-
-
-def test_a_dev_corpus_larger_than_train_is_named(tmp_path: Path) -> None:
-    assert said(found(tmp_path, train=numbered(20), dev=numbered(21, 20))) == [
-        (
-            "large-dev",
-            "dev has 21 sentences, and train only 20. Move most of dev to train, from which the "
-            "model learns; if the two were mixed up, exchange data.train_file and data.dev_file.",
-        )
-    ]
-    assert found(tmp_path, train=numbered(20), dev=numbered(20, 20)) == []
-
-
-def test_sentences_of_train_in_dev_are_counted_from_five_percent_on(tmp_path: Path) -> None:
-    train = numbered(40)
-    findings = found(tmp_path, train=train, dev=train[:3] + numbered(20, 40))
-    assert said(findings) == [
-        (
-            "duplicates",
-            "3 of 23 sentences of dev with at least 5 words (13 %) occur in train too, so that its "
-            "scores are too good. Remove them from train or from dev; tagkit check lists them.",
-        )
-    ]
-    assert found(tmp_path, train=train, dev=train[:1] + numbered(19, 40)) == []  # 5 % exactly
-    # A dev corpus that the run itself draws from train is no file to remove something from.
-    (finding,) = found(tmp_path, train=train + train)
-    assert finding.remedy == (
-        "Name a dev corpus with data.dev_file, or leave in train each text once; tagkit check "
-        "lists the others"
-    )
-    # Short sentences occur twice by chance, and prove no leak.
-    thanks = [["Thank\tO", "you\tO", "Ada\tB-PER"]] * 9
-    assert found(tmp_path, train=train + thanks, dev=numbered(19, 40) + thanks) == []
-    # They are not among those that are counted either: of a copy of train that is all.
-    (finding,) = found(tmp_path, train=train + thanks, dev=train + thanks)
-    assert finding.sentence.startswith("40 of 40 sentences of dev with at least 5 words (100 %)")
-
-
-def test_sentences_of_dev_in_test_are_counted_as_dev_chooses_the_epoch(tmp_path: Path) -> None:
-    train, dev = numbered(40), numbered(20, 40)
-    assert said(found(tmp_path, train=train, dev=dev, test=dev[:2] + numbered(18, 60))) == [
-        (
-            "duplicates",
-            "2 of 20 sentences of test with at least 5 words (10 %) occur in dev too, which "
-            "chooses the best epoch, so that its scores are too good. Remove them from dev or from "
-            "test; tagkit check lists them.",
-        )
-    ]
-    assert found(tmp_path, train=train, dev=dev, test=dev[:1] + numbered(19, 60)) == []
-    # Of what was drawn from train, train is named alone.
-    (finding,) = found(tmp_path, train=train, test=train)
-    assert finding.sentence == (
-        "36 of 40 sentences of test with at least 5 words (90 %) occur in train too, so that its "
-        "scores are too good"
-    )
-
-
-def test_a_dev_corpus_in_another_scheme_is_named(tmp_path: Path) -> None:
-    iobes = [[line.replace("B-", "S-") for line in sentence] for sentence in numbered(10, 20)]
-    text = (
-        "train is in IOB2, and dev looks like IOBES: 40 transitions of dev are illegal in IOB2. If "
-        "dev is in IOBES all is well, as predictions are converted for the scores; otherwise "
-        "correct the tags that tagkit check lists."
-    )
-    assert said(found(tmp_path, train=numbered(20), dev=iobes)) == [("other-scheme", text)]
-
-
-def test_a_dev_corpus_of_nothing_but_o_is_named(tmp_path: Path) -> None:
-    empty = [["x\tO", "y\tO"]] * 5
-    assert said(found(tmp_path, train=numbered(20), dev=numbered(9, 20), test=empty)) == [
-        (
-            "no-labels",
-            "every tag of test is O, so that scores on it mean nothing. Check that it is the right "
-            "file, and the right column of it (data.tag_column).",
-        )
-    ]
+def said(findings: list[Finding]) -> list[str]:
+    return [f"{finding.name}: {finding.text}" for finding in findings]
 
 
 def vectors(folder: Path, *words: str) -> str:
@@ -199,30 +49,138 @@ def vectors(folder: Path, *words: str) -> str:
     return f"embeddings.vectors={path}"
 
 
-def test_vectors_for_less_than_half_of_the_words_are_named(tmp_path: Path) -> None:
-    train = [ADA] * 20
-    dev = numbered(5)
+@pytest.mark.parametrize(("ending", "task"), [("conll", "tag"), ("tsv", "classify")])
+def test_the_sample_corpora_have_no_finding(ending: str, task: str) -> None:
+    files = {f"data.{name}_file": str(TRAVEL / f"{name}.{ending}")
+             for name in ("train", "dev", "test")}  # fmt: skip
+    assert of_files(task=task, **files) == []
+
+
+Sentences = list[list[str]]
+WORDS = numbered(40)
+GENES = [["the\tO", "p53\tB-GENE", "gene\tI-GENE", "and\tO", "aspirin\tB-DRUG"],
+         ["the\tO", "BRCA1\tB-GENE"]]  # fmt: skip
+LETTERS = [["a\tO", f"w{number}\tB-L{number}"] for number in range(20)]
+RARE = [["a\tO", f"w\tB-R{number}"] for number in range(7) for _ in range(number + 1)]
+TEN = [["a\tO", f"w{number}\tB-RARE"] for number in range(10)]
+THANKS = [["Thank\tO", "you\tO", "Ada\tB-PER"]] * 9
+IOBES = [[line.replace("B-", "S-") for line in sentence] for sentence in numbered(10, 20)]
+NOUNS = [[f"w{number}\tNN\tO"] for number in range(20)]
+PLAIN = [[f"x{number}\tNN", "go\tVB"] for number in range(20)]
+OF_COLUMNS = "labels of column 1 into others: so few are hardly learnt"
+TOO_GOOD = "so that its scores are too good. "
+
+# Corpora, with the options that they are read with, and how what is said of them begins.
+CORPORA: list[tuple[dict[str, Sentences], list[str], list[str]]] = [
+    ({"train": numbered(20), "dev": numbered(10, 20), "test": numbered(10, 30)}, [], []),
+    # Labels that train lacks.
+    ({"train": numbered(20), "dev": numbered(9, 20) + GENES, "test": numbered(9, 30) + GENES[1:]},
+     [],
+     ["unknown-labels: dev has 2 labels that train lacks, so that the model cannot predict them: "
+      "GENE (2), DRUG (1). Move some examples of them to train, or correct the spelling",
+      "unknown-labels: test has 1 label that train lacks, so that the model cannot predict it: "
+      "GENE (1). Move some examples of it to train, or correct the spelling"]),
+    # Labels with few examples, the rarest first; ten are enough.
+    ({"train": numbered(20) + RARE, "dev": numbered(10, 20)}, [],
+     ["few-examples: train has 7 labels with fewer than 10 examples: R0 (1), R1 (2), R2 (3), R3 "
+      "(4), R4 (5) and 2 more. Label more examples, or merge rare labels into others: so few are "
+      "hardly learnt, and their scores are mostly chance."]),
+    ({"train": numbered(20) + TEN, "dev": numbered(10, 20)}, [], []),
+    ({"train": numbered(20) + TEN[1:], "dev": numbered(10, 20)}, [],
+     ["few-examples: train has 1 label with fewer than 10 examples: RARE (9). "]),
+    # A dev corpus larger than train.
+    ({"train": numbered(20), "dev": numbered(21, 20)}, [],
+     ["large-dev: dev has 21 sentences, and train only 20. Move most of dev to train, from which "
+      "the model learns; if the two were mixed up, exchange data.train_file and data.dev_file."]),
+    ({"train": numbered(20), "dev": numbered(20, 20)}, [], []),
+    # Sentences of train in dev, from five percent on.
+    ({"train": WORDS, "dev": WORDS[:3] + numbered(20, 40)}, [],
+     ["duplicates: 3 of 23 sentences of dev with at least 5 words (13 %) occur in train too, "
+      f"{TOO_GOOD}Remove them from train or from dev; tagkit check lists them."]),
+    ({"train": WORDS, "dev": WORDS[:1] + numbered(19, 40)}, [], []),
+    # Short sentences occur twice by chance, and prove no leak; nor are they counted.
+    ({"train": WORDS + THANKS, "dev": numbered(19, 40) + THANKS}, [], []),
+    ({"train": WORDS + THANKS, "dev": WORDS + THANKS}, [],
+     ["duplicates: 40 of 40 sentences of dev with at least 5 words (100 %)"]),
+    # Sentences of dev in test, as dev chooses the epoch.
+    ({"train": WORDS, "dev": numbered(20, 40), "test": numbered(2, 40) + numbered(18, 60)}, [],
+     ["duplicates: 2 of 20 sentences of test with at least 5 words (10 %) occur in dev too, which "
+      f"chooses the best epoch, {TOO_GOOD}Remove them from dev or from test; tagkit check lists"]),
+    ({"train": WORDS, "dev": numbered(20, 40), "test": numbered(1, 40) + numbered(19, 60)}, [], []),
+    # Of what the run has drawn from train, train is named alone; it is no file to change.
+    ({"train": WORDS, "test": WORDS}, [],
+     ["duplicates: 36 of 40 sentences of test with at least 5 words (90 %) occur in train too, "
+      f"{TOO_GOOD}"]),
+    ({"train": numbered(20), "dev": IOBES}, [],
+     ["other-scheme: train is in IOB2, and dev looks like IOBES: 40 transitions of dev are illegal "
+      "in IOB2. If dev is in IOBES all is well, as predictions are converted for the scores; "
+      "otherwise correct the tags that tagkit check lists."]),
+    ({"train": numbered(20), "dev": numbered(9, 20), "test": [["x\tO", "y\tO"]] * 5}, [],
+     ["no-labels: every tag of test is O, so that scores on it mean nothing. Check that it is the "
+      "right file, and the right column of it (data.tag_column)."]),
+    ({"train": PLAIN, "dev": [["x\tNN", "y\tNN"]]}, [],
+     ["one-label: every token of dev has the label 'NN': a model that always predicts it scores "
+      "100. Move some sentences with other labels to dev."]),
+    # Not to find a span is an answer too.
+    ({"train": numbered(20), "dev": [["Ada\tB-PER"], ["Bob\tB-PER", "Eve\tO"]]}, [], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "options", "expected"), CORPORA)
+def test_corpora_have_these_findings_and_no_others(
+    tmp_path: Path, files: dict[str, Sentences], options: list[str], expected: list[str]
+) -> None:
+    texts = said(found(tmp_path, *options, **files))
+    assert len(texts) == len(expected), texts
+    assert all(map(str.startswith, texts, expected)), texts
+
+
+def test_what_the_run_has_held_out_is_not_moved_or_removed(tmp_path: Path) -> None:
+    finding, *_ = found(tmp_path, train=LETTERS)
+    assert (finding.name, finding.remedy) == (
+        "unknown-labels",
+        "Label more examples of them, of which the run has held out all, or correct the spelling "
+        "where train has them under another name",
+    )
+    (finding,) = found(tmp_path, train=WORDS + WORDS)
+    assert finding.remedy == (
+        "Name a dev corpus with data.dev_file, or leave in train each text once; tagkit check "
+        "lists the others"
+    )
+
+
+def test_labels_of_a_numbered_column_are_said_to_be_of_it(tmp_path: Path) -> None:
+    train, dev = [*NOUNS, ["a\tA\tO", "b\tB\tB-X"]], [*NOUNS[:9], ["c\tNN\tB-X"]]
+    findings = found(tmp_path, "data.tag_column=[1,-1]", train=train, dev=dev)
+    few, few_last = (each.text for each in findings if each.name == "few-examples")
+    assert few.startswith(
+        "train has 2 labels of column 1 with fewer than 10 examples: A (1), B (1). Label more "
+        f"examples, or merge rare {OF_COLUMNS}"
+    )
+    assert few_last.startswith("train has 1 label of column -1 with fewer than 10 examples: X (1)")
+
+
+def test_vectors_for_less_than_half_of_the_words_are_named_with_what_they_show(
+    tmp_path: Path,
+) -> None:
+    files = {"train": [ADA] * 20, "dev": numbered(5)}
     few = vectors(tmp_path, "ada", "saw", "haus")
-    assert said(found(tmp_path, few, train=train, dev=dev)) == [
-        (
-            "few-vectors",
-            "only 2 of 7 training words (29 %) have a vector in vectors.txt. Check that they are "
-            "of the corpus's language, or use other vectors or none (embeddings.vectors).",
-        )
+    assert said(found(tmp_path, few, **files)) == [
+        "few-vectors: only 2 of 7 training words (29 %) have a vector in vectors.txt. Check that "
+        "they are of the corpus's language, or use other vectors or none (embeddings.vectors)."
     ]
     enough = vectors(tmp_path, "ada", "saw", "the", "old", "haus")
-    assert found(tmp_path, enough, train=train, dev=dev) == []
-
-
-def test_the_remedy_for_vectors_is_what_they_show(tmp_path: Path) -> None:
+    assert found(tmp_path, enough, **files) == []
     dev = [["Ada\tB-PER", "Oslo\tB-LOC"]] * 5
-    # They look the same as those of the vectors.
-    train = [["A\u030ase\tB-PER", "O\u0308st\tO", "Go\u0308ran\tO"]] * 20
-    words = [vectors(tmp_path, "Åse", "Öst", "Göran")]
-    (finding,) = (
-        each for each in found(tmp_path, *words, train=train, dev=dev) if each.name == "few-vectors"
-    )
-    assert finding.remedy.startswith("Bring the corpus into Unicode's composed form (NFC)")
+    for words, option, sentence, remedy in (
+        # They look the same as those of the vectors.
+        (("Åse", "Öst", "Göran"), [], ["A\u030ase\tB-PER", "O\u0308st\tO", "Go\u0308ran\tO"],
+         "Bring the corpus into Unicode's composed form (NFC)"),
+    ):  # fmt: skip
+        options = [vectors(tmp_path, *words), *option]
+        findings = found(tmp_path, *options, train=[sentence] * 20, dev=dev)
+        (finding,) = (each for each in findings if each.name == "few-vectors")
+        assert finding.remedy.startswith(remedy)
 
 
 @pytest.mark.parametrize("lowercase", ["true", "false"])
@@ -257,7 +215,7 @@ def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
     ]
 
 
-def of_classes(folder: Path, *overrides: str, **classes: str) -> list[tuple[str, str]]:
+def of_classes(folder: Path, *overrides: str, **classes: str) -> list[str]:
     """What is said of files of texts whose classes are the letters."""
     return said(of_files(*overrides, task="classify", **files_of_classes(folder, **classes)))
 
@@ -279,28 +237,19 @@ def test_a_dev_corpus_of_one_class_is_named(tmp_path: Path) -> None:
     always = "a model that always predicts it scores 100"
     both = "a" * 20 + "b" * 20
     assert of_classes(tmp_path, train=both, dev="aaaa", test="bb") == [
-        ("one-label", f"every text of {name} has the class '{label}': {always}. Move some texts "
-                      f"with other classes to {name}.")
+        f"one-label: every text of {name} has the class '{label}': {always}. Move some texts with "
+        f"other classes to {name}."
         for name, label in (("dev", "a"), ("test", "b"))
-    ]  # fmt: skip
+    ]
     for dev in ("aaab", "a"):  # of one text it cannot be otherwise
         assert of_classes(tmp_path, train=both, dev=dev) == []
     # The only text of the other class is for learning.
-    dev = ("one-label", f"every text of dev has the class 'a': {always}. Name a dev corpus with "
-                        "data.dev_file, hold out more of train with data.dev_fraction, or label "
-                        "more texts with other classes.")  # fmt: skip
-    assert of_classes(tmp_path, "train.seed=1", train="a" * 30 + "b")[0] == dev
-
-
-def test_a_dev_corpus_of_one_plain_label_is_named(tmp_path: Path) -> None:
-    train = [[f"x{number}\tNN", "go\tVB"] for number in range(20)]
-    (finding,) = found(tmp_path, train=train, dev=[["x\tNN", "y\tNN"]])
-    assert finding.text == (
-        "every token of dev has the label 'NN': a model that always predicts it scores 100. Move "
-        "some sentences with other labels to dev."
+    dev = (
+        f"one-label: every text of dev has the class 'a': {always}. Name a dev corpus with "
+        "data.dev_file, hold out more of train with data.dev_fraction, or label more texts with "
+        "other classes."
     )
-    spans = [["Ada\tB-PER"], ["Bob\tB-PER", "Eve\tO"]]  # not to find one is an answer too
-    assert found(tmp_path, train=numbered(20), dev=spans) == []
+    assert of_classes(tmp_path, "train.seed=1", train="a" * 30 + "b")[0] == dev
 
 
 def test_classes_that_a_tagger_does_not_learn_are_not_remarked_on(tmp_path: Path) -> None:
@@ -347,12 +296,9 @@ def test_classes_in_one_cell_are_learnt_as_classes_of_their_own(tmp_path: Path) 
         path.write_text("".join(rows[30 * place :][:30]), encoding="utf-8")
         files[option] = str(path)
     columns = ["data.label_column=0", "data.text_column=1"]
-    assert said(of_files(*columns, task="classify", **files)) == [
-        (
-            "joined-classes",
-            Says("1", "'money,sport'", "consists"),
-        )
-    ]
+    (text,) = said(of_files(*columns, task="classify", **files))
+    assert text.startswith("joined-classes: ")
+    assert Says("1", "'money,sport'", "consists") == text
 
 
 def said_of_raw_text(folder: Path, words: str, *options: str) -> list[str]:

@@ -3,6 +3,7 @@
 import inspect
 import math
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,20 @@ import pytest
 import tiny
 from says import Says, refuses
 
+from tagkit.cli.program.messages import use_flags, with_flags
 from tagkit.config import Config, load_config
 from tagkit.errors import DataError
-from tagkit.training.events.callbacks import LOG, Epoch, Listener, Step, TrainLog, listener_of
-from tagkit.training.events.finding import Finding
+from tagkit.training.events.callbacks import (
+    LOG,
+    Check,
+    Epoch,
+    Finding,
+    Listener,
+    Statement,
+    Step,
+    TrainLog,
+    listener_of,
+)
 from tagkit.training.several.seeds import SeedListener, train_seeds
 from tagkit.training.trainer import train
 
@@ -182,3 +193,27 @@ def test_the_threads_are_those_that_training_uses(
     train(tiny.config(tmp_path, *options, "head.feature_crf=0"), Start())
     assert seen == [threads]
     assert f"on cpu, {threads} thread" in (tmp_path / "model" / "train.log").read_text("utf-8")
+
+
+@pytest.fixture
+def flags() -> Iterator[None]:
+    use_flags({"data.train_file": "--train", "overrides": "--set"})
+    yield
+    use_flags({})
+
+
+@pytest.mark.usefixtures("flags")
+def test_the_text_names_flags_where_the_command_has_them() -> None:
+    remedy = "Exchange data.train_file, or train.lr=1"
+    finding = Finding("a-name", "dev is large", remedy)
+    assert finding.text == "dev is large. Exchange data.train_file, or train.lr=1."
+    assert with_flags(finding.text) == "dev is large. Exchange --train, or --set train.lr=1."
+
+
+def test_a_check_names_what_it_finds() -> None:
+    def odd(n: int) -> list[Statement]:
+        return [(f"{n} is odd", "Add 1")] if n % 2 else []
+
+    check = Check("odd", odd, useless=True)
+    assert list(check.findings(2)) == []
+    assert list(check.findings(3)) == [Finding("odd", "3 is odd", "Add 1", useless=True)]

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -168,44 +169,11 @@ def test_of_a_run_without_a_manifest_only_known_names_are_adopted(
     assert (old_run / name).read_bytes() == b"mine"
 
 
-def test_without_a_manifest_and_a_checkpoint_nothing_is_resumed(
-    corpus: Path, old_run: Path
-) -> None:
-    for state in old_run.glob("checkpoints/*/state.json"):
-        state.write_text("{}")
-    before = read(old_run)
-    with refuses(CheckpointError, "written"):
-        train(quick(corpus, old_run), resume=True)
-    assert read(old_run) == before
-
-
 def test_with_a_manifest_an_edited_file_is_still_the_runs(corpus: Path, run: Path) -> None:
     (run / "best" / "config.toml").write_text("changed")
     (run / "train.log").write_text("changed")
     train(quick(corpus, run), force=True)
     assert "changed" not in (run / "best" / "config.toml").read_text()
-
-
-@pytest.mark.parametrize("name", ["best/notes.txt", "last/a/b", "seed-1/x", "notes.txt", "best2/x",
-                                  "checkpoints/mine", "checkpoints/step-00000010/notes.txt",
-                                  "tensorboard/events.out.tfevents.1.other.1.0"])  # fmt: skip
-def test_a_users_file_in_a_runs_folder_is_refused_by_name(
-    corpus: Path, run: Path, name: str
-) -> None:
-    fill(run, {name: b"mine"})
-    before = read(run)
-    with refuses(CheckpointError, name.split("/")[0], "written"):
-        train(quick(corpus, run), force=True)
-    assert read(run) == before
-
-
-@pytest.mark.parametrize("name", ["best/notes.txt", "last/notes.txt", "seed-1/x", "study.db"])
-def test_a_run_is_not_resumed_over_a_users_file(corpus: Path, run: Path, name: str) -> None:
-    fill(run, {name: b"mine"})
-    before = read(run)
-    with refuses(CheckpointError, name.split("/")[0], "written"):
-        train(quick(corpus, run), resume=True)
-    assert read(run) == before
 
 
 def test_a_run_is_resumed_beside_a_users_files_which_stay(corpus: Path, run: Path) -> None:
@@ -218,14 +186,60 @@ def test_a_run_is_resumed_beside_a_users_files_which_stay(corpus: Path, run: Pat
     assert read(run).items() >= mine.items()
 
 
-def test_a_link_is_never_the_runs_own(corpus: Path, run: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    shutil.move(run / "best", elsewhere)
-    (run / "best").symlink_to(elsewhere)
-    before = read(elsewhere)
-    with refuses(CheckpointError, "written"):
-        train(quick(corpus, run), force=True)
-    assert read(elsewhere) == before
+def put(name: str, content: str = "mine") -> Callable[[Path], object]:
+    """Puts a file into the folder of a run."""
+    return lambda run: fill(run, {name: content.encode()})
+
+
+def linked(run: Path) -> None:
+    """The best model lies elsewhere, and a link in its place."""
+    shutil.move(run / "best", run.parent / "elsewhere")
+    (run / "best").symlink_to(run.parent / "elsewhere")
+
+
+def without_checkpoints(run: Path) -> None:
+    """A run of 0.1.0 whose checkpoints are damaged."""
+    (run / MANIFEST).unlink()
+    for state in run.glob("checkpoints/*/state.json"):
+        state.write_text("{}")
+
+
+FORCE, RESUME = {"force": True}, {"resume": True}
+FOREIGN = ["best/notes.txt", "last/a/b", "seed-1/x", "notes.txt", "best2/x", "checkpoints/mine",
+           "checkpoints/step-00000010/notes.txt",
+           "tensorboard/events.out.tfevents.1.other.1.0"]  # fmt: skip
+MANIFESTS = [
+    ("", "the manifest of a run"),
+    ("[" * 100_000, "the manifest of a run"),
+    ("[]", "the manifest of a run"),
+    ('{"format_version": "1", "files": []}', "the manifest of a run"),
+    ('{"format_version": 1, "files": 1}', "the manifest of a run"),
+    ('{"format_version": 1, "files": ["../x"]}', "names of files in this folder"),
+    ('{"format_version": 1, "files": ["/etc/x"]}', "names of files in this folder"),
+    ('{"format_version": 1, "files": [["x"]]}', "names of files in this folder"),
+    ('{"format_version": 2, "files": []}', "a later tagkit"),
+]
+REFUSED: list[tuple[Callable[[Path], object], dict[str, bool], str]] = [
+    *((put(name), FORCE, name.split("/")[0]) for name in FOREIGN),
+    *((put(name), RESUME, name.split("/")[0])
+      for name in ("best/notes.txt", "last/notes.txt", "seed-1/x", "study.db")),
+    (put(".best.writing/notes.txt"), RESUME, "best.writing/notes.txt"),
+    (linked, FORCE, "best"),  # a link is never the run's own
+    (without_checkpoints, RESUME, "written"),
+    *((put(MANIFEST, content), flags, expected)
+      for content, expected in MANIFESTS for flags in (FORCE, RESUME, {})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "flags", "said"), REFUSED)
+def test_a_run_that_would_lose_what_is_not_its_own_is_refused_and_changes_nothing(
+    corpus: Path, run: Path, change: Callable[[Path], object], flags: dict[str, bool], said: str
+) -> None:
+    change(run)
+    before = read(run.parent)
+    with refuses(CheckpointError, said):
+        train(quick(corpus, run), **flags)
+    assert read(run.parent) == before
 
 
 @pytest.mark.parametrize("name", ["last", "best", "checkpoints"])
@@ -311,13 +325,6 @@ def test_leftovers_of_a_kill_are_removed_by_the_next_run(corpus: Path, run: Path
     assert os.listdir(run) == []
 
 
-def test_a_users_file_in_a_leftover_stays(corpus: Path, run: Path) -> None:
-    fill(run, {".best.writing/notes.txt": b"mine"})
-    with refuses(CheckpointError, "written", "best.writing", "notes.txt"):
-        train(quick(corpus, run), resume=True)
-    assert (run / ".best.writing" / "notes.txt").read_bytes() == b"mine"
-
-
 def test_a_model_that_was_set_aside_by_a_kill_is_put_back(corpus: Path, run: Path) -> None:
     before = (run / "last" / "model.safetensors").read_bytes()
     (run / "last").rename(run / ".last.old")
@@ -325,31 +332,6 @@ def test_a_model_that_was_set_aside_by_a_kill_is_put_back(corpus: Path, run: Pat
     folder.repair()
     assert (run / "last" / "model.safetensors").read_bytes() == before
     assert not (run / ".last.old").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("", "the manifest of a run"),
-        ("[" * 100_000, "the manifest of a run"),
-        ("[]", "the manifest of a run"),
-        ('{"format_version": "1", "files": []}', "the manifest of a run"),
-        ('{"format_version": 1, "files": 1}', "the manifest of a run"),
-        ('{"format_version": 1, "files": ["../x"]}', "names of files in this folder"),
-        ('{"format_version": 1, "files": ["/etc/x"]}', "names of files in this folder"),
-        ('{"format_version": 1, "files": [["x"]]}', "names of files in this folder"),
-        ('{"format_version": 2, "files": []}', "a later tagkit"),
-    ],
-)
-def test_a_manifest_that_cannot_be_read_is_refused(
-    corpus: Path, run: Path, content: str, expected: str
-) -> None:
-    (run / MANIFEST).write_text(content)
-    before = read(run)
-    for flags in ({"force": True}, {"resume": True}, {}):
-        with refuses(CheckpointError, f"{MANIFEST}: ", expected):
-            train(quick(corpus, run), **flags)
-    assert read(run) == before
 
 
 def test_a_picture_that_a_user_drew_is_left_as_it_is(corpus: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tagkit.inference.predict.predictor import Predictor
 from tagkit.training.folder.checkpoint import newest_checkpoint
 from tagkit.training.loop.dev_loss import DevLoss
 from tagkit.training.loop.run import Run
-from tagkit.training.loop.time_budget import COLD_STEPS, EpochSteps, TimeBudget
+from tagkit.training.loop.time_budget import COLD_STEPS, TimeBudget
 from tagkit.training.optim.lr_schedule import Schedule
 from tagkit.training.trainer import train
 
@@ -108,15 +108,16 @@ def test_steps_fit_into_the_time_that_endings_of_epochs_leave(
 ) -> None:
     # Half a second a step, 10 steps an epoch, of which 6 are left, and 2 s at its end.
     budget = TimeBudget(15, "10m", started_s=clock.now - 15 * 60 + left_s + 7)
-    assert budget.steps_that_fit(EpochSteps(4, 10, 2.0), 0.5, 7.0) == pytest.approx(steps)
+    fitting = budget.steps_that_fit(6, 10, step_s=0.5, ending_s=2.0, closing_s=7.0)
+    assert fitting == pytest.approx(steps)
 
 
 def test_more_time_never_means_fewer_steps(clock: Clock) -> None:
     budget = TimeBudget(1, "10m")
-    epoch, found = EpochSteps(3, 8, 1.7), []
+    found = []
     for tenths in range(600):
         clock.now = 1060.0 - tenths / 10
-        found.append(budget.steps_that_fit(epoch, 0.4, 0.0))
+        found.append(budget.steps_that_fit(5, 8, step_s=0.4, ending_s=1.7, closing_s=0.0))
     assert found == sorted(found)
     assert max(after - before for before, after in pairwise(found)) < 0.3
 

@@ -104,6 +104,8 @@ def test_rates_rise_before_they_fall_in_every_schedule_and_a_factor_scales_both(
         rates = [schedule.next_step() for _ in range(12)]
         assert rates[:5] == [0.5, 1.0, 1.5, 2.0, 2.0], kind
         assert all(rate > 0 for rate in rates)
+        if kind == "linear":
+            assert rates[4:] == pytest.approx([2 - step / 4 for step in range(8)])
         half = Schedule(TrainConfig(lr=2.0, schedule=kind, warmup_steps=4))  # type: ignore[arg-type]
         half.total_steps, half.factor = 12, 0.5
         assert [half.next_step() for _ in range(12)] == [rate / 2 for rate in rates]

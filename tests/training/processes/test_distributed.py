@@ -25,16 +25,16 @@ import json, os, sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from tagkit.errors import Interrupted
-from tagkit.training.processes.distributed import Processes
+from torch import distributed
 from tagkit.training.folder.run_folder import RunFolder
 from tagkit.training.trainer import train
 from runs import StopAt, settings_without_chance
-sent, send = {}, Processes._sum
-def counted(processes, tensor):
+sent, send = {}, distributed.all_reduce
+def counted(tensor):
     dtype = str(tensor.dtype)
     sent[dtype] = max(sent.get(dtype, 0), tensor.numel())
-    return send(processes, tensor)
-Processes._sum = counted
+    return send(tensor)
+distributed.all_reduce = counted
 if os.environ["RANK"] == "0":  # it makes the folder, and comes last
     locked = RunFolder.locked
     def late(folder, note):

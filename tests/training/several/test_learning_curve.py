@@ -24,10 +24,11 @@ from tagkit.errors import (
     Interrupted,
     TagkitError,
 )
-from tagkit.evaluation.analysis.power_law import LearningCurve, Point
+from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
+from tagkit.storage import CURVE
 from tagkit.training.events.callbacks import Step
 from tagkit.training.several.curve_sizes import counts_of, usual_counts
-from tagkit.training.several.learning_curve import CurveListener, learning_curve
+from tagkit.training.several.learning_curve import CurveListener, CurveTable, learning_curve
 from tagkit.training.trainer import train
 
 SIZES = (20, 40, Fraction(1))
@@ -81,7 +82,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
             criterion=SimpleNamespace(of_report=lambda report: report), dev=score
         )
 
-    monkeypatch.setattr("tagkit.training.several.learning_curve.train", run)
+    monkeypatch.setattr("tagkit.training.several.fits.train", run)
     return trained
 
 
@@ -193,7 +194,7 @@ def test_a_curve_that_is_stopped_at_once_keeps_its_seeds_and_sizes(
     def stopped(*_: object, **__: object) -> None:
         raise Interrupted("stopped")
 
-    monkeypatch.setattr("tagkit.training.several.learning_curve.train", stopped)
+    monkeypatch.setattr("tagkit.training.several.fits.train", stopped)
     with pytest.raises(Interrupted):
         learning_curve(settings(tmp_path, "train.seeds=[3,2]"), SIZES)
     trained = scored(monkeypatch)
@@ -399,3 +400,50 @@ def test_texts_with_classes_have_a_curve_by_accuracy_and_each_part_has_its_class
     assert recorder.started == [((10, 30, 90), (1,), "acc.", "text")]
     assert (curve.measure, curve.unit) == ("acc.", "text")
     assert all(0 <= point.score <= 1 for point in curve.points)
+
+
+POINTS = (Point(10, 1, 0.25), Point(20, 2**64 - 1, 0.5), Point(40, 1, 0.625))
+MEASURED = CurveTable(
+    {"task": "tag", "data.tag_column": None, "train.lr": 0.1},
+    "F1",
+    "text",
+    POINTS,
+    (10, 20, 40, 80),
+)
+
+
+def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+    MEASURED.write(tmp_path)
+    assert CurveTable.read(tmp_path) == MEASURED
+    assert json.loads((tmp_path / CURVE).read_text())["law"] is None
+    curve = fit("F1", POINTS, "text")
+    MEASURED.write(tmp_path, curve)
+    assert CurveTable.read(tmp_path) == MEASURED
+    record = json.loads((tmp_path / CURVE).read_text())
+    assert record["law"] == curve.law.to_dict()
+    assert record["forecasts"] == [each.to_dict() for each in curve.forecasts]
+    assert record["remarks"] == []
+    flat = fit("F1", [Point(size, 1, 0.96) for size in (10, 20, 40)], "text")
+    MEASURED.write(tmp_path, flat)
+    (remark,) = json.loads((tmp_path / CURVE).read_text())["remarks"]
+    assert remark.startswith("more data of this kind would bring little: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{}", "is damaged ('format_version')"),
+        ("[1]", "is damaged ("),
+        ('{"format_version": 1, "run": {}, "measure": "F1", "unit": "text", "points": [{}]}',
+         "is damaged ('sentences')"),
+        ('{"format_version": 1, "run": {}, "measure": "F1", "unit": "text", "points": '
+         '[{"sentences": 5, "seed": 1, "score": 1.5}]}', "is damaged (a point is out of range)"),
+        ('{"format_version": 2, "tagkit": "9.0"}',
+         "made by tagkit 9.0"),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_a_sentence(tmp_path: Path, content: str, problem: str) -> None:
+    (tmp_path / CURVE).write_text(content)
+    with pytest.raises(CheckpointError) as raised:
+        CurveTable.read(tmp_path)
+    assert str(raised.value).startswith(f"{tmp_path / CURVE}: {problem}")

@@ -5,27 +5,29 @@ import shutil
 import statistics
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import tiny
 from runs import StopAt
 from says import Says, refuses
 
-from tagkit.cli.shown.train_progress import label_lines, seed_lines
+from tagkit.cli.shown.train_progress import seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.reports.criterion import find_criterion
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.scores import Score
 from tagkit.inference.predict.predictor import load
-from tagkit.models.task_table import task_of
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import GOLD, MODEL_FILES, RESULTS
-from tagkit.training.folder.seed_scores import SeedScores, label_spreads, mean_and_deviation
-from tagkit.training.several.seeds import TrainedSeeds, train_seeds
+from tagkit.training.several.seeds import (
+    SeedScores,
+    TrainedSeeds,
+    label_spreads,
+    mean_and_deviation,
+    train_seeds,
+)
 from tagkit.training.trainer import train
-from tagkit.wording import cells
 
 SEEDS = (3, 1, 2)
 
@@ -151,7 +153,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
             results={"dev.pred": b"a"},
         )  # fmt: skip
 
-    monkeypatch.setattr("tagkit.training.several.seeds.train", run)
+    monkeypatch.setattr("tagkit.training.several.fits.train", run)
     monkeypatch.setattr("time.monotonic", lambda: 60.0 * len(configs))
     return configs
 
@@ -319,44 +321,6 @@ def test_a_label_that_a_seed_does_not_predict_counts_as_nothing() -> None:
     assert spreads[0].precision == pytest.approx((0.7, 0.02**0.5))
     assert spreads[0].recall == pytest.approx((0.5, 0.02**0.5))
     assert spreads[1].f1 == pytest.approx((0.2, 0.08**0.5))
-
-
-@pytest.mark.parametrize("metric", ["F1", "F1 of destination", "F1 of 目的地"])
-def test_scores_of_seeds_stand_below_their_names(metric: str) -> None:
-    predictor: Any = SimpleNamespace(config=load_config(None), task=task_of(load_config(None)))
-    best = SimpleNamespace(predictor=predictor, criterion=SimpleNamespace(key="auto"))
-    found = [SeedScores(seed, 4, 0.5, 0.25, {}) for seed in (1, 2)]
-    _, *lines = seed_lines(SimpleNamespace(scores=found, best=best), metric)  # type: ignore[arg-type]
-    assert {cells(line.removesuffix("  *")) for line in lines} == {cells(lines[0])}
-    for line in lines[1:3]:  # each number ends where its name does
-        column = cells(line[: line.index("50.00")]) + len("50.00")
-        assert column == cells(lines[0][: lines[0].index(metric)] + metric)
-
-
-@pytest.mark.parametrize(
-    ("column", "named"), [("UPOS", "UPOS label"), ("-1", "label of column -1")]
-)
-def test_the_table_of_labels_names_their_column(column: str, named: str) -> None:
-    tables = {column: scores(1, a=0.5).by_label["classes"]}
-    found = [SeedScores(seed, 1, 0.5, None, tables) for seed in (1, 2)]
-    trained = SimpleNamespace(scores=found, best=SimpleNamespace(test=None))
-    assert [*label_lines(trained, 80)][1] == (  # type: ignore[arg-type]
-        f"each {named} on dev, mean ± standard deviation of 2 seeds:"
-    )
-
-
-def test_the_table_of_labels_has_percentages_and_fits_its_width() -> None:
-    long = "l" * 50
-    found = (scores(1, **{"a": 0.5, long: 0.25}), scores(2, **{"a": 0.7, long: 0.25}))
-    trained = SimpleNamespace(scores=found, best=SimpleNamespace(test=None))
-    assert list(label_lines(trained, 80)) == [  # type: ignore[arg-type]
-        "",
-        "each class on dev, mean ± standard deviation of 2 seeds:",
-        "",
-        "                                precision         recall             f1  support",
-        "a                           70.00 ± 14.14  50.00 ± 14.14  60.00 ± 14.14        7",
-        "llllllllllllllll...lllllll  35.00 ±  0.00  15.00 ±  0.00  25.00 ±  0.00        7",
-    ]
 
 
 @pytest.mark.slow

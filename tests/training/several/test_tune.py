@@ -33,10 +33,9 @@ from tagkit.inference.predict.predictor import load
 from tagkit.training.folder import checkpoint
 from tagkit.training.folder.manifest import Manifest
 from tagkit.training.folder.run_files import MODEL_FILES
-from tagkit.training.folder.trials import Trial, Tuned, TuneListener
 from tagkit.training.several import tune as tuning
 from tagkit.training.several.learning_curve import learning_curve
-from tagkit.training.several.tune import tune
+from tagkit.training.several.tune import Trial, Tuned, TuneListener, tune
 from tagkit.training.trainer import train
 
 pytest.importorskip("optuna")
@@ -89,7 +88,7 @@ def scored(
             (Path(config.output.dir) / "best" / name).write_text(str(len(trained)))
         return SimpleNamespace(best=SimpleNamespace(score=found))
 
-    monkeypatch.setattr("tagkit.training.several.study.train", run)
+    monkeypatch.setattr("tagkit.training.several.fits.train", run)
     return trained
 
 
@@ -315,31 +314,38 @@ def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
     assert len(tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1).trials) == 1
 
 
-def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"), [("mine.txt", b"mine"), ("study.db", b"no database" * 100)]
+)
+@pytest.mark.parametrize("force", [False, True])
+def test_what_nothing_proves_to_be_ours_is_kept(
+    tmp_path: Path, name: str, content: bytes, *, force: bool
+) -> None:
     (tmp_path / "search").mkdir()
-    (tmp_path / "search" / "mine.txt").write_text("mine")
-    for force in (False, True):
-        with refuses(CheckpointError, "mine.txt", "written"):
-            tune(settings(tmp_path), SPACES, trials=1, force=force)
+    (tmp_path / "search" / name).write_bytes(content)
+    with refuses(CheckpointError, name, "written"):
+        tune(settings(tmp_path), SPACES, trials=1, force=force)
+    assert (tmp_path / "search" / name).read_bytes() == content
 
 
-def test_values_that_an_option_cannot_have_are_refused_before_any_training(tmp_path: Path) -> None:
-    for text, problem in [
-        ("encoder.dropout=0.1..1.5", "encoder.dropout = 1.5"),
-        ("encoder.cell=lstm,rnn", "encoder.cell"),
-        ("encoder.hidden=10.0..20.0", "encoder.hidden = 16.18"),
-    ]:
-        with refuses(ConfigError, problem):
-            tune(settings(tmp_path), parse_spaces([text]), trials=1)
-    assert not (tmp_path / "search").exists()
-
-
-def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_path: Path) -> None:
-    vectors = tmp_path / "good.vec"
-    vectors.write_text("a 1 2\nb 3 4\n")
-    spaces = parse_spaces([f"embeddings.vectors={vectors},missing.vec"])
-    with refuses(DataError, "missing.vec"):
-        tune(settings(tmp_path), spaces, trials=1)
+@pytest.mark.parametrize(
+    ("space", "kind", "problem"),
+    [
+        ("encoder.dropout=0.1..1.5", ConfigError, "encoder.dropout = 1.5"),
+        ("encoder.cell=lstm,rnn", ConfigError, "encoder.cell"),
+        ("encoder.hidden=10.0..20.0", ConfigError, "encoder.hidden = 16.18"),
+        ("embeddings.vectors=good.vec,missing.vec", DataError, "missing.vec"),
+    ],
+)
+def test_what_a_trial_cannot_have_is_refused_before_any_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, space: str, kind: type[TagkitError],
+    problem: str,
+) -> None:  # fmt: skip
+    config = settings(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("good.vec").write_text("a 1 2\nb 3 4\n")
+    with refuses(kind, problem):
+        tune(config, parse_spaces([space]), trials=1)
     assert not (tmp_path / "search").exists()
 
 
@@ -417,15 +423,6 @@ def test_a_full_disk_is_told_with_the_command_that_resumes_the_search(
     assert len(tune(settings(tmp_path), SPACES, trials=1).trials) == 1
 
 
-def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "search").mkdir()
-    (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
-    for force in (False, True):
-        with refuses(CheckpointError, "study.db", "written"):
-            tune(settings(tmp_path), SPACES, trials=1, force=force)
-    assert (tmp_path / "search" / "study.db").read_bytes() == b"no database" * 100
-
-
 @pytest.mark.slow
 def test_trials_that_cannot_be_trained_are_reported_and_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -438,7 +435,7 @@ def test_trials_that_cannot_be_trained_are_reported_and_skipped(
             raise TrainingError("too little memory")
         return train(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("tagkit.training.several.study.train", fails_first)
+    monkeypatch.setattr("tagkit.training.several.fits.train", fails_first)
     recorder = Recorder()
     tuned = tune(settings(tmp_path), SPACES, trials=3, listener=recorder)
     assert recorder.notes == ["trial 1: too little memory"]

@@ -11,11 +11,10 @@ from says import refuses
 from tagkit.config import Config
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import ConfigError, TagkitError
-from tagkit.training.folder.start_checks import device_of
 from tagkit.training.several.learning_curve import learning_curve
 from tagkit.training.several.seeds import train_seeds
 from tagkit.training.several.tune import tune
-from tagkit.training.trainer import train
+from tagkit.training.trainer import device_of, train
 
 Command = Callable[[Config, bool], object]
 
