@@ -1,0 +1,1 @@
+"""Encoder-decoder networks: attention, and a decoder that writes a sequence unit by unit."""
