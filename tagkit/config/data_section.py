@@ -4,17 +4,37 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tagkit.config.option import BY_GRADIENT, CLASSES, LABELS, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import (
+    BY_GRADIENT,
+    CLASSES,
+    LABELS,
+    STRINGS,
+    TAGS,
+    TEXT,
+    Needs,
+    Option,
+    Section,
+)
 from tagkit.config.values import (
     Column,
     Encoding,
     Format,
+    PairUnit,
     Probability,
     Scheme,
     TagColumns,
     TrainScheme,
 )
 from tagkit.limits import MAX_LINE_CHARS
+
+
+_OF_BYTE_PAIRS = Needs(
+    "data.unit",
+    ("bpe",),
+    alternative=Needs(
+        "data.source_unit", ("bpe",), alternative=Needs("data.target_unit", ("bpe",))
+    ),
+)
 
 
 def _distinct_columns(columns: TagColumns | None) -> TagColumns | None:
@@ -60,7 +80,7 @@ class DataConfig(Section):
         Field(ge=0),
         Option(
             "Number of training sentences or texts to train on, drawn by train.seed; 0 for all.",
-            tasks=LABELS,
+            tasks=(*LABELS, *STRINGS),
         ),
     ] = 0
     # Drawn by train.seed; classes keep their proportions.
@@ -182,7 +202,7 @@ class DataConfig(Section):
         Option(
             "Tokenizer of raw texts: multilingual; syntok, for scripts with blanks alone; blanks, "
             "which splits at these; or characters, for spans that end within words.",
-            tasks=LABELS,
+            tasks=(*LABELS, *STRINGS),
         ),
     ] = "multilingual"
     # A tagger has one vector a word: units are what it reads of each (features/unit_reading.py).
@@ -192,8 +212,21 @@ class DataConfig(Section):
             "Units that the model reads: word, character (a code point) or bpe (byte pairs). A "
             "tagger reads byte pairs in place of each word's characters.",
             inherit=True,
+            tasks=(*LABELS, *TEXT),
         ),
     ] = "word"
+    source_unit: Annotated[
+        PairUnit,
+        Option(
+            "Units of a source: character, word (as the tokenizer cuts it), tokens (what blanks "
+            "separate) or bpe.",
+            inherit=True,
+            tasks=STRINGS,
+        ),
+    ] = "character"
+    target_unit: Annotated[
+        PairUnit, Option("Units of a target, likewise.", inherit=True, tasks=STRINGS)
+    ] = "character"
     # 256 are the bytes. Small corpora want fewer: Sennrich and Zhang 2019 take 2,000 for 100,000
     # words of text.
     bpe_size: Annotated[
@@ -202,7 +235,7 @@ class DataConfig(Section):
         Option(
             "Number of byte pair units, the 256 bytes among them.",
             inherit=True,
-            needs=Needs("data.unit", ("bpe",)),
+            needs=_OF_BYTE_PAIRS,
         ),
     ] = 8000
     # Provilkov et al. 2020, who use 0.1. It changes training alone.

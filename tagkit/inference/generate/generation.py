@@ -245,9 +245,7 @@ def _beam(
         beam=options.beam, count=options.samples, length_penalty=options.length_penalty,
         banned=_banned(reader, prompt, ending, options), once=_once(reader),
     )  # fmt: skip
-    (found,) = search(
-        Unconditional(reader.step), start, state, ending, [options.max_units], wanted
-    )
+    (found,) = search(Unconditional(reader.step), start, state, ending, [options.max_units], wanted)
     for number, hypothesis in enumerate(found):
         units = hypothesis.units
         shown = units[:-1] if hypothesis.ended == "symbol" else units

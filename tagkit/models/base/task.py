@@ -81,11 +81,13 @@ class Task(ABC):
             of the whole of it. Otherwise long sentences are read in windows.
         annotates: whether sentences get labels. Otherwise a text is scored as it is, and its loss
             is what ranks epochs.
+        reads_itself: whether corpora are read by `read` and `read_text`, and by no format.
     """
 
     needs: ClassVar[LabelKinds]
     is_whole: ClassVar[bool]
     annotates: ClassVar[bool] = True
+    reads_itself: ClassVar[bool] = False
 
     def read(self, config: Config) -> Corpus:
         """The corpora that a configuration names.
@@ -96,7 +98,7 @@ class Task(ABC):
         return load_corpus(config, self.needs)
 
     def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
-        """A text to be scored as it is, read as `data` says, of a task that annotates nothing.
+        """A corpus to be scored on, read as `data` says, of a task that reads its own.
 
         Raises:
             DataError: it cannot be read.

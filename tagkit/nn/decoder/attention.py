@@ -61,9 +61,7 @@ class Attention(nn.Module):
         """(batch, rows, places + time) the weights before the first step; None of no meaning."""
         return None
 
-    def forward(
-        self, queries: Tensor, keys: Tensor, mask: Tensor, before: Tensor | None
-    ) -> Tensor:
+    def forward(self, queries: Tensor, keys: Tensor, mask: Tensor, before: Tensor | None) -> Tensor:
         """The weights.
 
         Args:
@@ -170,9 +168,7 @@ class Monotone(Additive):
         found[..., 0] = 1
         return found
 
-    def forward(
-        self, queries: Tensor, keys: Tensor, mask: Tensor, before: Tensor | None
-    ) -> Tensor:
+    def forward(self, queries: Tensor, keys: Tensor, mask: Tensor, before: Tensor | None) -> Tensor:
         """As described in `Attention`; a product of matrices in place of a loop over symbols."""
         assert before is not None
         batch, rows, columns = before.shape

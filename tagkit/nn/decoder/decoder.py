@@ -31,15 +31,13 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
+from tagkit.nn.decoder import NOT_COPIED, UNKNOWN_ID
 from tagkit.nn.decoder.attention import ATTENTIONS, Attention
 from tagkit.nn.generation.step import State, StepOutput, select_rows
 from tagkit.nn.padding import zero_padding
 from tagkit.nn.recurrence.cell import CellOptions
 from tagkit.nn.recurrence.weights import fresh_linear
 
-# Ids of units: that of the end, which is also read before the first unit, and of unknown ones.
-END_ID, UNKNOWN_ID, RESERVED_UNITS = 0, 1, 2
-NOT_COPIED = -1  # of a symbol of the source that means no unit
 _LEAST = 1e-20  # a probability below it counts as this one: a copied unit may have none at first
 
 

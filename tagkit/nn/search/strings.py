@@ -191,7 +191,9 @@ def search(
             coverage = coverage.gather(1, parents.unsqueeze(2).expand(-1, -1, coverage.shape[2]))
         row = np.full(sources, -1)
         row[active] = np.arange(len(active))
-        kept_weights = weights.cpu().numpy() if options.keeps_weights and weights is not None else None
+        kept_weights = (
+            weights.cpu().numpy() if options.keeps_weights and weights is not None else None
+        )
         steps.append(_Step(row, parents.cpu().numpy(), units.cpu().numpy(), kept_weights))
 
         # A finished hypothesis keeps its place in the beam. What is impossible takes none: with few
@@ -238,9 +240,7 @@ def search(
     ]
 
 
-def _is_certain(
-    ready: Sequence[Hypothesis], best: float, length: int, options: Search
-) -> bool:
+def _is_certain(ready: Sequence[Hypothesis], best: float, length: int, options: Search) -> bool:
     """Whether nothing that goes on can be among the sequences that are wanted.
 
     Args:
