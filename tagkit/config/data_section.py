@@ -27,7 +27,6 @@ from tagkit.config.values import (
 )
 from tagkit.limits import MAX_LINE_CHARS
 
-
 _OF_BYTE_PAIRS = Needs(
     "data.unit",
     ("bpe",),

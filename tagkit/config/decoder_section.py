@@ -23,7 +23,8 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
         hidden: Annotated[
             Auto | Size,
             Option(
-                "Hidden units of the decoder; auto: as many as the encoder's states have values.",
+                "Hidden units of a layer; auto: those of the encoder, of both directions for an "
+                "attention that multiplies states.",
                 inherit=True,
                 tasks=STRINGS,
             ),
@@ -35,8 +36,8 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
         context: Annotated[
             Literal["initial", "every-step", "both"],
             Option(
-                "How the encoder's final state reaches the decoder: as its initial state, as an input "
-                "of every step, or both.",
+                "How the encoder's final state reaches the decoder: as its initial state, as an "
+                "input of every step, or both.",
                 inherit=True,
                 tasks=STRINGS,
             ),
@@ -44,8 +45,8 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
         attention: Annotated[
             Literal["none", "dot", "scaled-dot", "bilinear", "additive", "monotone"],
             Option(
-                "How a step weighs the encoder's states: none, dot, scaled-dot, bilinear, additive, or "
-                "monotone, which never looks back.",
+                "How a step weighs the encoder's states: none, dot, scaled-dot, bilinear, additive, "
+                "or monotone, which never looks back.",
                 inherit=True,
                 tasks=STRINGS,
             ),

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-
 from tagkit.nn.decoder import NOT_COPIED, RESERVED_UNITS, UNKNOWN_ID
 from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
 from tagkit.text.json_text import checked_strings, kind_of
@@ -154,7 +153,7 @@ def learn_pairs(
     for text in targets:
         counts.update(target.strings(text))
     if isinstance(target, BytePairs):  # all of them, as new text has others
-        counts.update({name: 0 for name in target.names})
+        counts.update(dict.fromkeys(target.names, 0))
         min_count = 0
     units = sorted((unit for unit, n in counts.items() if n >= min_count),
                    key=lambda unit: (-counts[unit], unit))  # fmt: skip

@@ -5,7 +5,8 @@
     unit error rate         all of these, as a share of the units of the references: of phones the
                             phone error rate, of words the word error rate
     character error rate    the same of characters
-    BLEU, chrF              of words and byte pairs, by sacrebleu (Papineni et al. 2002; Popovic 2015)
+    BLEU, chrF              of words and byte pairs, by sacrebleu (Papineni et al. 2002; Popovic
+                            2015)
 
 Of several references the nearest one counts.
 """

@@ -10,7 +10,6 @@ from tagkit.features import Arrays, Ids
 from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.encoding import Encoded, encode
 from tagkit.features.batching.targets import Target
-from tagkit.features.pair_reading import PairReading
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.nn.decoder import END_ID
 from tagkit.text.records import Sentence

@@ -23,7 +23,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.pairs import read_pair_file, read_pairs
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import BundleError, ConfigError
-from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion, find_criterion
+from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.string_report import MEASURE, PARTS, StringReport, string_report
 from tagkit.features.batching.pair_examples import PairExamples, encode_pairs
 from tagkit.features.batching.targets import Target
@@ -33,7 +33,7 @@ from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_encoder, cell_options
 from tagkit.models.base.description import LAYER_NAMES, Description, encoder_name
-from tagkit.models.base.model import Model, SentenceBatch
+from tagkit.models.base.model import SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
 from tagkit.models.transducing.answers import TransducerAnswers
@@ -85,7 +85,8 @@ class TransduceTask(Task):
         both = encoder.bidirectional and encoder.merge == "concat"
         states = encoder.hidden * (2 if both else 1)
         if decoder.hidden == "auto":
-            found = decoder.model_copy(update={"hidden": states})
+            wanted = states if "dot" in decoder.attention else encoder.hidden
+            found = decoder.model_copy(update={"hidden": wanted})
             return config.model_copy(update={"decoder": found})
         if "dot" in decoder.attention and decoder.hidden != states:
             raise ConfigError(
@@ -171,7 +172,7 @@ class TransduceTask(Task):
                 copy=options.copy,
                 tied=config.embeddings.tied,
                 dropout=encoder.locked_dropout.probability,
-            )  # fmt: skip
+            )
         )
         smoothing = config.head.label_smoothing
         return Transducer(embed=embed, encoder=encoder, decoder=decoder, label_smoothing=smoothing)

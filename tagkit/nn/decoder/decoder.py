@@ -264,7 +264,7 @@ class Decoder(nn.Module):
             return found
         assert isinstance(before, Tensor)
         batch, _, size = queries.shape
-        # (1, batch x rows, places + time) -> (batch, rows, places + time); of several steps the last
+        # Of the step before: (1, batch x rows, places + time) -> (batch, rows, places + time)
         weights = before[-1].reshape(batch, -1, before.shape[2])
         each = []
         for query in queries.view(batch, -1, steps, size).unbind(2):  # (batch, rows, hidden)
