@@ -61,7 +61,7 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
             ),
         ] = True
         # See et al. 2017.
-        copy: Annotated[
+        copy: Annotated[  # type: ignore[assignment]  # of BaseModel, deprecated
             bool,
             Option(
                 "Whether symbols of the source may be copied, unknown ones too.",

@@ -275,7 +275,7 @@ class AnswerKind(ABC):
         """
         for option in ("beam", "max_units"):
             if getattr(options, option) is not None and not self.searches:
-                raise DataError(f"{option}=... is for language models of data.pairs=true")
+                raise DataError(f"{option}=... is for models that write strings")
 
     def input_format(self, given: str) -> str:
         """The format to read inputs in, where `given` is asked for.
