@@ -247,6 +247,16 @@ class DataConfig(Section):
             needs=(Needs("data.unit", ("bpe",)), BY_GRADIENT),
         ),
     ] = 0.0
+    # Anastasopoulos and Neubig 2019, for inflection from few pairs.
+    hallucinated: Annotated[
+        int,
+        Field(ge=0, le=10_000_000),
+        Option(
+            "Number of pairs to make up beside those of train, with other letters in what source "
+            "and target have in common.",
+            tasks=STRINGS,
+        ),
+    ] = 0
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries.", tasks=LABELS),

@@ -20,6 +20,7 @@ from tagkit.corpus.records.dataset import Split, draw, hold_out
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.source import Source
+from tagkit.corpus.splits.hallucination import with_hallucinated
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import DataError, FormatError
 from tagkit.storage import digest_of_bytes
@@ -56,6 +57,8 @@ def read_pairs(config: Config) -> Corpus:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
     if data.train_sentences:
         train = draw(train, data.train_sentences, config.train.seed)
+    if data.hallucinated:
+        train = with_hallucinated(train, data.hallucinated, config.train.seed)
     test = read_pair_file(data.test_file, data) if data.test_file else None
     return Corpus(train, dev, test)
 
