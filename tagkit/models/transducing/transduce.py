@@ -33,7 +33,7 @@ from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_encoder, cell_options
 from tagkit.models.base.description import LAYER_NAMES, Description, encoder_name
-from tagkit.models.base.model import SentenceBatch
+from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
 from tagkit.models.transducing.answers import TransducerAnswers
@@ -41,6 +41,7 @@ from tagkit.models.transducing.transducer import Transducer
 from tagkit.nn.decoder import END_ID, RESERVED_UNITS, UNKNOWN_ID
 from tagkit.nn.decoder.decoder import Decoder, DecoderOptions
 from tagkit.nn.generation.generate import Ending
+from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.search.strings import Hypothesis, Search, search
 from tagkit.text.pairs import DELIMITER
@@ -174,8 +175,19 @@ class TransduceTask(Task):
                 dropout=encoder.locked_dropout.probability,
             )
         )
-        smoothing = config.head.label_smoothing
-        return Transducer(embed=embed, encoder=encoder, decoder=decoder, label_smoothing=smoothing)
+        head = config.head
+        return Transducer(
+            embed=embed,
+            encoder=encoder,
+            decoder=decoder,
+            label_smoothing=head.label_smoothing,
+            sampling=Sampling(head.sampling, head.sampling_rate, head.sampling_steps),
+        )
+
+    def begin_step(self, model: Model, step: int) -> None:
+        """Tell the step on which scheduled sampling depends."""
+        assert isinstance(model, Transducer)
+        model.step = step
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
