@@ -4,16 +4,35 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Former, Needs, Option, Section
+from tagkit.config.option import (
+    CLASSES,
+    LABELS,
+    STRINGS,
+    TAGS,
+    TEXT,
+    Former,
+    Needs,
+    Option,
+    Section,
+)
 from tagkit.config.values import (
     Column,
     Encoding,
     Format,
+    PairUnit,
     Scheme,
     TagColumns,
     TrainScheme,
 )
 from tagkit.limits import MAX_LINE_CHARS
+
+_OF_BYTE_PAIRS = Needs(
+    "data.unit",
+    ("bpe",),
+    alternative=Needs(
+        "data.source_unit", ("bpe",), alternative=Needs("data.target_unit", ("bpe",))
+    ),
+)
 
 
 def _distinct_columns(columns: TagColumns | None) -> TagColumns | None:
@@ -59,7 +78,7 @@ class DataConfig(Section):
         Field(ge=0),
         Option(
             "Number of training sentences or texts to train on, drawn by train.seed; 0 for all.",
-            tasks=LABELS,
+            tasks=(*LABELS, *STRINGS),
         ),
     ] = 0
     # Drawn by train.seed; classes keep their proportions.
@@ -173,7 +192,7 @@ class DataConfig(Section):
         Option(
             "Tokenizer of raw texts: multilingual; syntok, for scripts with blanks alone; blanks, "
             "which splits at these; or characters, for spans that end within words.",
-            tasks=LABELS,
+            tasks=(*LABELS, *STRINGS),
         ),
     ] = "multilingual"
     # A tagger has one vector a word: units are what it reads of each (features/unit_reading.py).
@@ -183,8 +202,21 @@ class DataConfig(Section):
             "Units that the model reads: word, character (a code point) or bpe (byte pairs). A "
             "tagger reads byte pairs in place of each word's characters.",
             inherit=True,
+            tasks=(*LABELS, *TEXT),
         ),
     ] = "word"
+    source_unit: Annotated[
+        PairUnit,
+        Option(
+            "Units of a source: character, word (as the tokenizer cuts it), tokens (what blanks "
+            "separate) or bpe.",
+            inherit=True,
+            tasks=STRINGS,
+        ),
+    ] = "character"
+    target_unit: Annotated[
+        PairUnit, Option("Units of a target, likewise.", inherit=True, tasks=STRINGS)
+    ] = "character"
     # 256 are the bytes. Small corpora want fewer: Sennrich and Zhang 2019 take 2,000 for 100,000
     # words of text.
     bpe_size: Annotated[
@@ -193,9 +225,19 @@ class DataConfig(Section):
         Option(
             "Number of byte pair units, the 256 bytes among them.",
             inherit=True,
-            needs=Needs("data.unit", ("bpe",)),
+            needs=_OF_BYTE_PAIRS,
         ),
     ] = 8000
+    # Anastasopoulos and Neubig 2019, for inflection from few pairs.
+    hallucinated: Annotated[
+        int,
+        Field(ge=0, le=10_000_000),
+        Option(
+            "Number of pairs to make up beside those of train, with other letters in what source "
+            "and target have in common.",
+            tasks=STRINGS,
+        ),
+    ] = 0
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries.", tasks=LABELS),

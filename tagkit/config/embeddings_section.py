@@ -4,7 +4,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Former, Needs, Option, Section
+from tagkit.config.option import (
+    BY_GRADIENT,
+    LABELS,
+    STRINGS,
+    TAGS,
+    TEXT,
+    Former,
+    Needs,
+    Option,
+    Section,
+)
 from tagkit.config.values import (
     Auto,
     CharCell,
@@ -41,7 +51,9 @@ class EmbeddingsConfig(Section):
     tied: Annotated[
         bool,
         Option(
-            "Use the matrix of the units' embeddings in the softmax too.", inherit=True, tasks=TEXT
+            "Use the matrix of the units' embeddings in the softmax too.",
+            inherit=True,
+            tasks=(*TEXT, *STRINGS),
         ),
     ] = True
     # Not inherited: it decides which words are added, not what the words that are there mean.

@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Former, Needs, Option, Section
+from tagkit.config.option import (
+    BY_GRADIENT,
+    LABELS,
+    STRINGS,
+    TAGS,
+    TEXT,
+    Former,
+    Needs,
+    Option,
+    Section,
+)
 from tagkit.config.values import (
     Auto,
     Cell,
@@ -180,7 +190,7 @@ class EncoderConfig(Section):
         Option(
             "How the states of the two directions are combined.",
             inherit=True,
-            tasks=LABELS,
+            tasks=(*LABELS, *STRINGS),
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = "concat"

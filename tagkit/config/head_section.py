@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Former, Needs, Option, Section
+from tagkit.config.option import (
+    BY_GRADIENT,
+    CLASSES,
+    STRINGS,
+    TAGS,
+    TEXT,
+    Former,
+    Needs,
+    Option,
+    Section,
+)
 from tagkit.config.values import (
     Auto,
     Pooling,
@@ -165,8 +175,9 @@ class HeadConfig(Section):
     label_smoothing: Annotated[
         Probability,
         Option(
-            "Probability of the gold class that is spread over all classes.",
-            tasks=CLASSES,
+            "Probability of the gold class, or of the gold unit of a string, that is spread over "
+            "all of them.",
+            tasks=(*CLASSES, *STRINGS),
             needs=BY_GRADIENT,
         ),
     ] = 0.0

@@ -24,6 +24,8 @@ CLASSES = ("classify", "both")
 # Tasks that learn labels, and those that learn a text itself.
 LABELS = ("tag", "classify", "both")
 TEXT = ("language-model",)
+# Those that write strings.
+STRINGS = ("transduce",)
 
 
 class Section(BaseModel):
@@ -142,7 +144,7 @@ class Option:
         """All that it takes for an effect; the task first, which is what a message then names."""
         of_task: tuple[Needs, ...] = ()
         if self.tasks == LABELS:  # the others are fewer, and messages name them
-            of_task = (Needs("task", but=TEXT),)
+            of_task = (Needs("task", but=(*TEXT, *STRINGS)),)
         elif self.tasks:
             of_task = (Needs("task", self.tasks),)
         return of_task + self.needed

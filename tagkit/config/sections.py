@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import model_validator
 
 from tagkit.config.data_section import DataConfig
+from tagkit.config.decoder_section import DecoderConfig
 from tagkit.config.embeddings_section import EmbeddingsConfig
 from tagkit.config.encoder_section import (
     DEFAULT_LOCKED_DROPOUT,
@@ -66,10 +67,10 @@ class Config(Section):
     """The whole of tagkit.toml."""
 
     task: Annotated[
-        Literal["tag", "classify", "both", "language-model"],
+        Literal["tag", "classify", "both", "transduce", "language-model"],
         Option(
-            "What to learn: tag (tokens), classify (texts), both, or language-model (the text "
-            "itself).",
+            "What to learn: tag (tokens), classify (texts), both, transduce (a string for a "
+            "string), or language-model (the text itself).",
             tune=False,
         ),
     ] = "tag"
@@ -77,6 +78,7 @@ class Config(Section):
     data: DataConfig = DataConfig.model_construct()
     embeddings: EmbeddingsConfig = EmbeddingsConfig.model_construct()
     encoder: EncoderConfig = EncoderConfig.model_construct()
+    decoder: DecoderConfig = DecoderConfig.model_construct()
     head: HeadConfig = HeadConfig.model_construct()
     train: TrainConfig = TrainConfig.model_construct()
     output: OutputConfig = OutputConfig.model_construct()

@@ -18,6 +18,12 @@ Cell = Literal[
     "output-feedback", "echo-state", "sru", "deep-transition",
     "recurrent-highway", "transformer",
 ]  # fmt: skip
+# A decoder is read step by step.
+DecoderCell = Literal[
+    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
+    "output-feedback", "echo-state", "sru", "deep-transition", "recurrent-highway",
+]  # fmt: skip
+PairUnit = Literal["character", "word", "tokens", "bpe"]
 Format = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
     "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",

@@ -14,6 +14,7 @@ from typing import Any
 
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.features.language_part import LanguagePart, read_parts
+from tagkit.features.pair_reading import PairReading
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.word_features import affixes_of
 from tagkit.text.json_text import checked_strings, kind_of
@@ -55,6 +56,7 @@ class Vocabulary:
         units: that are read in place of words, which `words` then holds, or in place of characters,
             which `chars` then holds; None where words and characters are read.
         contextual: language models whose states are inputs, in the order of their values.
+        pairs: units of a model that writes strings, whose `words` are symbols of sources.
     """
 
     words: tuple[str, ...]
@@ -71,6 +73,7 @@ class Vocabulary:
     forms: tuple[str, ...] = ()
     units: UnitReading | None = None
     contextual: tuple[LanguagePart, ...] = ()
+    pairs: PairReading | None = None
     # Derived, so neither saved nor compared.
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -172,6 +175,8 @@ class Vocabulary:
             found |= {"columns": [column.to_dict() for column in columns], "forms": forms}
         if units:  # nor does a model of words have units
             found["units"] = units.to_dict()
+        if pairs := found.pop("pairs"):
+            found["pairs"] = pairs.to_dict()
         return found
 
     @classmethod
@@ -201,6 +206,7 @@ class Vocabulary:
             forms=_strings(values, "forms") if "forms" in values else (),
             units=UnitReading.from_dict(values["units"]) if "units" in values else None,
             contextual=read_parts(found) if (found := values.get("contextual")) else (),
+            pairs=PairReading.from_dict(found) if (found := values.get("pairs")) else None,
         )
         vocabulary._check()
         return vocabulary

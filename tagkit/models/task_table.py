@@ -7,6 +7,7 @@ from tagkit.models.classifying.joint import JointTask
 from tagkit.models.columns.columns import ColumnsTask
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.tagging.tagger import TagTask
+from tagkit.models.transducing.transduce import TransduceTask
 
 COLUMNS = "columns"  # the task "tag" where data.tag_column is a list
 # The other keys are the values that the configuration allows for `task`. How to add one: see
@@ -15,6 +16,7 @@ TASKS: dict[str, Task] = {
     "tag": TagTask(),
     "classify": ClassifyTask(),
     "both": JointTask(),
+    "transduce": TransduceTask(),
     "language-model": LanguageTask(),
     COLUMNS: ColumnsTask(),
 }

@@ -60,6 +60,7 @@ class Sentence(Record):
         document: number of the document that it belongs to, which the sentences before and after it
             share if they are of the same one; None where it is not known, or stands by itself.
             Below zero where nothing in the file marks it: all until the first mark is one.
+        targets: strings that stand for it, any of which is right; empty where there are none.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -76,6 +77,7 @@ class Sentence(Record):
     extra: Extra = field(default=(), compare=False)
     # Numbers differ from process to process.
     document: int | None = field(default=None, compare=False, repr=False, metadata={INTERNAL: True})
+    targets: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -89,6 +91,7 @@ class Sentence(Record):
         lines: Sequence[int] = (),
         extra: Extra = (),
         document: int | None = None,
+        targets: tuple[str, ...] = (),
     ) -> None:
         """The fields, in their order.
 
@@ -105,6 +108,7 @@ class Sentence(Record):
         _set_lines(self, lines)
         _set_extra(self, extra)
         _set_document(self, document)
+        _set_targets(self, targets)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -114,7 +118,7 @@ class Sentence(Record):
 # Of the slots, whose setters take no notice of `frozen`: for `__init__` alone.
 (
     _set_words, _set_tags, _set_features, _set_labels, _set_text, _set_places, _set_columns,
-    _set_lines, _set_extra, _set_document,
+    _set_lines, _set_extra, _set_document, _set_targets,
 ) = (getattr(Sentence, each.name).__set__ for each in fields(Sentence))  # fmt: skip
 
 
@@ -329,6 +333,36 @@ class TextSets(TaggedText):
 
 
 @dataclass(frozen=True, slots=True)
+class StringAlternative(Record):
+    """A string that stands for a text.
+
+    Attributes:
+        text: the string.
+        log_probability: natural logarithm, given the text.
+        score: by what strings were compared: the log probability, with penalties.
+    """
+
+    text: str
+    log_probability: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment(Record):
+    """How much each unit of a string looked at each symbol of its source.
+
+    Attributes:
+        symbols: of the source.
+        units: of the string.
+        weights: (units, symbols) from 0 to 1; those of a unit sum to 1.
+    """
+
+    symbols: tuple[str, ...]
+    units: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StringAnswer(Record):
     """A string that a model has written for a text.
 
@@ -336,11 +370,16 @@ class StringAnswer(Record):
         source: the text.
         text: the string.
         log_probability: natural logarithm, of the string given the text; None where not known.
+        alternatives: strings that were found, the best first, which is `text`; empty where one
+            alone was asked for.
+        alignment: what was looked at for each unit; None where not known.
     """
 
     source: str
     text: str
     log_probability: float | None = None
+    alternatives: tuple["StringAlternative", ...] = ()
+    alignment: "Alignment | None" = field(default=None, compare=False)
 
     @property
     def probability(self) -> float | None:

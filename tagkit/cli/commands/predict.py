@@ -137,8 +137,8 @@ class PredictOptions:
         int | None,
         typer.Option(
             min=1,
-            help="Search for the most probable continuation with a beam of N hypotheses; for a "
-            "language model of pairs.",
+            help="Search for the most probable string with a beam of N hypotheses; for models that "
+            "write strings.",
             metavar="N",
             show_default="the most probable unit each time",
         ),

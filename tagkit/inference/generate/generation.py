@@ -10,12 +10,12 @@ from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import perplexity
 from tagkit.inference.generate.generation_options import GenerationOptions, check_options
 from tagkit.inference.generate.language_model_reader import LanguageModelReader, TextPieces
-from tagkit.nn.generation.beam_search import beam_search
 from tagkit.nn.generation.choice import Choice
 from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.generate import Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
+from tagkit.nn.search.strings import Search, Unconditional, search
 from tagkit.text.json_text import Record
 from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.wording import plural
@@ -241,12 +241,12 @@ def _beam(
     ending: Ending,
     options: GenerationOptions,
 ) -> Iterator[GeneratedPiece]:
-    found = beam_search(
-        reader.step, start, state, ending, options.max_units,
-        beam=options.beam, length_penalty=options.length_penalty,
+    wanted = Search(
+        beam=options.beam, count=options.samples, length_penalty=options.length_penalty,
         banned=_banned(reader, prompt, ending, options), once=_once(reader),
     )  # fmt: skip
-    for number, hypothesis in enumerate(found[: options.samples]):
+    (found,) = search(Unconditional(reader.step), start, state, ending, [options.max_units], wanted)
+    for number, hypothesis in enumerate(found):
         units = hypothesis.units
         shown = units[:-1] if hypothesis.ended == "symbol" else units
         pieces = TextPieces(reader, prompt)

@@ -30,7 +30,6 @@ from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
 from tagkit.wording import clipped, joined, listed, plural, quoted
 
-_LANGUAGE_MODEL = "this is a language model"
 # Those that a command has a flag for.
 _OF_LABELS = (
     "data.format",
@@ -147,8 +146,8 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
-    if not predictor.task.annotates:
-        _refuse_unread(predictor.config, data)
+    if predictor.task.reads_itself:
+        _refuse_unread(predictor.config, predictor.answers.model, data)
         # Whether lines are pairs is a property of the task, as below.
         read_as = data.model_copy(update={"pairs": predictor.config.data.pairs})
         return predictor.task.read_text(predictor.vocabulary, path, read_as)
@@ -299,8 +298,8 @@ def _checked(predictor: Predictor, split: Split) -> Split:
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
 
 
-def _refuse_unread(config: Config, data: DataConfig) -> None:
-    """Refuse options on how labels are read, of a model that reads plain text.
+def _refuse_unread(config: Config, model: str, data: DataConfig) -> None:
+    """Refuse options on how labels are read, of a model that has none.
 
     Raises:
         DataError: one is given.
@@ -309,7 +308,7 @@ def _refuse_unread(config: Config, data: DataConfig) -> None:
     given = {name: getattr(data, name) for name in data.model_dump(exclude_defaults=True)}
     for option in _OF_LABELS:
         if option.removeprefix("data.") in given:
-            raise DataError(f"{_LANGUAGE_MODEL}: {option} is for labels")
+            raise DataError(f"{model}: {option} is for labels")
     read_as = config.data.model_copy(update=given)
     refuse_without_effect(Config(task=config.task, data=read_as), "options")
 

@@ -86,6 +86,8 @@ class PredictionOptions:
             keep all. Tags of spans that are not kept become O, plain labels "_".
         beam: hypotheses of the search for a string; None for a greedy search.
         max_units: most units of a string; None for the default.
+        n_best: strings that are wanted, the most probable ones.
+        alignment: whether it is wanted what each unit of a string looked at.
         on_long: called with the number of words of each longer sentence.
         on_removed: called with what was not kept; its `counts` are removed ones and all.
     """
@@ -97,6 +99,8 @@ class PredictionOptions:
     min_confidence: float | None = None
     beam: int | None = None
     max_units: int | None = None
+    n_best: int = 1
+    alignment: bool = False
     on_long: Callable[[int], None] = ignore
     on_removed: Callable[[Removed], None] = ignore
 
@@ -270,7 +274,7 @@ class AnswerKind(ABC):
         """
         for option in ("beam", "max_units"):
             if getattr(options, option) is not None and not self.searches:
-                raise DataError(f"{option}=... is for language models of data.pairs=true")
+                raise DataError(f"{option}=... is for models that write strings")
 
     def input_format(self, given: str) -> str:
         """The format to read inputs in, where `given` is asked for.

@@ -83,6 +83,7 @@ class Task(ABC):
             is what ranks epochs.
         unit: what an example is, for people: "sentence" or "text".
         reads_columns: whether words and features are read from columns of a file.
+        reads_itself: whether corpora are read by `read` and `read_text`, and by no format.
     """
 
     needs: ClassVar[LabelKinds]
@@ -90,6 +91,7 @@ class Task(ABC):
     annotates: ClassVar[bool] = True
     unit: ClassVar[str] = "sentence"
     reads_columns: ClassVar[bool] = True
+    reads_itself: ClassVar[bool] = False
 
     def read(self, config: Config) -> Corpus:
         """The corpora that a configuration names.
@@ -100,7 +102,7 @@ class Task(ABC):
         return load_corpus(config, self.needs)
 
     def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
-        """A text to be scored as it is, read as `data` says, of a task that annotates nothing.
+        """A corpus to be scored on, read as `data` says, of a task that reads its own.
 
         Raises:
             DataError: it cannot be read.

@@ -21,12 +21,12 @@ from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_network import LanguageModel
 from tagkit.models.language.language_scoring import never_continued
 from tagkit.models.language.reader import Reader
-from tagkit.nn.generation.beam_search import beam_search
 from tagkit.nn.generation.choice import Choice
 from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.generate import Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
+from tagkit.nn.search.strings import Search, Unconditional, search
 from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.text.records import Sentence, StringAnswer
 
@@ -171,17 +171,13 @@ class PrefixReader:
         rows: list[int] = []
         for number in order:
             if rows and (
-                len(rows) == self._size or len(units[rows[0]]) != len(units[number])
+                len(rows) == self._batch_size or len(units[rows[0]]) != len(units[number])
             ):  # fmt: skip
                 found.update(self._of_one_length(rows, units))
                 rows = []
             rows.append(number)
         found.update(self._of_one_length(rows, units))
         return [replace(found[number], source=prefix) for number, prefix in enumerate(prefixes)]
-
-    @property
-    def _size(self) -> int:
-        return 1 if self._beam else self._batch_size
 
     def _of_one_length(self, rows: list[int], units: list[list[int]]) -> dict[int, Continuation]:
         """The continuations of some prefixes by their numbers."""
@@ -218,11 +214,12 @@ class PrefixReader:
         ]
 
     def _best_of_beam(self, start: Tensor, state: State) -> list[Continuation]:
-        best, *_ = beam_search(
-            self._reader.step, start, state, self._ending, self._max_units,
-            beam=self._beam, length_penalty=1, banned=self._banned,
-        )  # fmt: skip
-        return [self._generated(best.units, best.log_prob, best.ended)]
+        wanted = Search(beam=self._beam, count=1, length_penalty=1, banned=self._banned)
+        lengths = [self._max_units] * len(start)
+        found = search(
+            Unconditional(self._reader.step), start, state, self._ending, lengths, wanted
+        )
+        return [self._generated(best.units, best.log_prob, best.ended) for best, *_ in found]
 
     def _generated(self, units: Sequence[int], log_prob: float, ended: Ended) -> Continuation:
         shown = units[:-1] if ended == "symbol" else units

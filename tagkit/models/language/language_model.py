@@ -77,6 +77,7 @@ class LanguageTask(Task):
     needs = LabelKinds(tags=False, classes=False)
     is_whole = True
     annotates = False
+    reads_itself = True
 
     def read(self, config: Config) -> Corpus:
         """The texts; without `data.dev_file`, the last lines of the training text are dev.

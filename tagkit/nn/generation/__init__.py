@@ -5,6 +5,5 @@ choice         how a unit is chosen, from the model's log probabilities
 row_random     random numbers of each row
 ended          why a sequence ended
 generate       sequences, unit by unit
-beam_search    the most probable sequences that a beam finds
 path_score     log probabilities of given sequences
 """

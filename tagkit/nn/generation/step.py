@@ -24,11 +24,13 @@ class StepOutput:
         state: after the unit that was read.
         halt_probs: (rows,) probability that the sequence ends here; None if the model has no such
             variable.
+        weights: (rows, time) of attention to the symbols of a source; None without any.
     """
 
     log_probs: Tensor
     state: State
     halt_probs: Tensor | None
+    weights: Tensor | None = None
 
 
 class StepModel(Protocol):

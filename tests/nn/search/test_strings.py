@@ -7,8 +7,9 @@ import pytest
 import torch
 from unit_chains import START, UnitChain
 
-from tagkit.nn.generation.beam_search import Hypothesis, beam_search
 from tagkit.nn.generation.generate import Ending
+from tagkit.nn.search import strings
+from tagkit.nn.search.strings import Hypothesis, Search, Unconditional
 
 WAYS: list[dict[str, Any]] = [
     {"symbol": 1, "by_halt": False},
@@ -22,10 +23,11 @@ def search(
     model: UnitChain, way: dict[str, Any], length: int, beam: int, penalty: float = 0.0,
     banned: tuple[int, ...] = (),
 ) -> list[Hypothesis]:  # fmt: skip
-    return beam_search(
-        model, torch.tensor([START]), model.begin(), Ending(**way), length,
-        beam=beam, length_penalty=penalty, banned=banned,
+    (found,) = strings.search(
+        Unconditional(model), torch.tensor([START]), model.begin(), Ending(**way), [length],
+        Search(beam=beam, count=beam, length_penalty=penalty, banned=banned),
     )  # fmt: skip
+    return found
 
 
 def steps_of(units: tuple[int, ...], ended: str) -> int:

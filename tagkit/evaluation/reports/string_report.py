@@ -1,0 +1,128 @@
+"""Scores of strings that a model has written.
+
+    exact match             share of strings that are a reference, letter for letter
+    edit distance           units to be inserted, deleted or replaced, the mean over strings
+    unit error rate         all of these, as a share of the units of the references: of phones the
+                            phone error rate, of words the word error rate
+    character error rate    the same of characters
+    BLEU, chrF              of words and byte pairs, by sacrebleu (Papineni et al. 2002; Popovic
+                            2015)
+
+Of several references the nearest one counts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tagkit.evaluation.scores.edits import edit_distance
+from tagkit.text.units import CharacterUnits, Units
+
+STRINGS = "strings"  # `kind` of the report
+MEASURE = "exact match"
+# Parts that `train.metric` may name, with names for people; larger is better.
+PARTS = MappingProxyType({"exact_match": MEASURE, "chrf": "chrF", "bleu": "BLEU"})
+
+
+@dataclass(frozen=True, slots=True)
+class StringReport:
+    """Scores of strings.
+
+    Attributes:
+        pairs: their number.
+        exact: how many are a reference.
+        edits: units between all strings and their nearest references.
+        units: of these references.
+        character_edits: characters between them.
+        characters: of these references.
+        unit: what a unit is: "word", "character" or "bpe".
+        bleu: 0 to 1; None of characters, and without sacrebleu.
+        chrf: 0 to 1, likewise.
+    """
+
+    pairs: int
+    exact: int
+    edits: int
+    units: int
+    character_edits: int
+    characters: int
+    unit: str
+    bleu: float | None = None
+    chrf: float | None = None
+
+    @property
+    def headline(self) -> float:
+        """The share of exact matches."""
+        return self.exact / max(1, self.pairs)
+
+    @property
+    def measure(self) -> str:
+        """Name of the headline."""
+        return MEASURE
+
+    def parts(self) -> dict[str, float]:
+        """The scores by name."""
+        found = {
+            "exact_match": self.headline,
+            "edit_distance": self.edits / max(1, self.pairs),
+            "unit_error_rate": self.edits / max(1, self.units),
+            "character_error_rate": self.character_edits / max(1, self.characters),
+        }
+        for name, score in (("bleu", self.bleu), ("chrf", self.chrf)):
+            if score is not None:
+                found[name] = score
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "kind": STRINGS, "measure": self.measure, "headline": self.headline, **self.parts(),
+            "pairs": self.pairs, "exact": self.exact, "unit": self.unit,
+        }  # fmt: skip
+
+
+def string_report(
+    gold: Sequence[tuple[str, ...]], predicted: Sequence[str], units: Units
+) -> StringReport:
+    """A report on strings.
+
+    Args:
+        gold: references of each, one at least.
+        predicted: the strings.
+        units: in which they are compared.
+    """
+    exact = edits = total = character_edits = characters = 0
+    for references, found in zip(gold, predicted, strict=True):
+        exact += found in references
+        cut = units.strings(found)
+        distance, length = min(
+            (edit_distance(cut, own), len(own)) for own in map(units.strings, references)
+        )
+        edits, total = edits + distance, total + length
+        distance, length = min((edit_distance(found, each), len(each)) for each in references)
+        character_edits, characters = character_edits + distance, characters + length
+    bleu = chrf = None
+    if not isinstance(units, CharacterUnits):
+        bleu, chrf = _translation(gold, predicted)
+    return StringReport(
+        len(predicted), exact, edits, total, character_edits, characters, units.kind, bleu, chrf
+    )
+
+
+def _translation(
+    gold: Sequence[tuple[str, ...]], predicted: Sequence[str]
+) -> tuple[float | None, float | None]:
+    """BLEU and chrF, 0 to 1; None of each without sacrebleu."""
+    try:
+        from sacrebleu import corpus_bleu, corpus_chrf
+    except ImportError:
+        return None, None
+    # sacrebleu wants the first reference of all strings, then the second: None where there is none.
+    most = max(map(len, gold), default=1)
+    references = [[each[at] if at < len(each) else None for each in gold] for at in range(most)]
+    strings = [*predicted]
+    return (
+        corpus_bleu(strings, references).score / 100,
+        corpus_chrf(strings, references).score / 100,
+    )

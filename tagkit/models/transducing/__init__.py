@@ -1,0 +1,1 @@
+"""The task "transduce": a string for a string."""

@@ -1,0 +1,134 @@
+"""The network of the task "transduce": an encoder of sources, and a decoder that writes targets."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.config import Config
+from tagkit.features.batching.batch import Batch
+from tagkit.features.batching.pair_examples import COPIES, UNITS
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.base.model import Model
+from tagkit.models.base.output import ModelOutput
+from tagkit.nn.decoder import END_ID, UNKNOWN_ID
+from tagkit.nn.decoder.decoder import Decoder, Memory
+from tagkit.nn.generation.step import State
+from tagkit.nn.heads.sampling import Sampling
+from tagkit.nn.layers.embedding import TokenEmbedding
+from tagkit.nn.layers.encoder import Encoder
+
+
+class Transducer(Model):
+    """States of a source -> the units of its target.
+
+    Attributes:
+        label_smoothing: of training, as `head.label_smoothing` says.
+        sampling: how often training reads a unit that was drawn in place of the gold one.
+        step: of the optimizer, on which that depends.
+    """
+
+    def __init__(
+        self,
+        *,
+        embed: TokenEmbedding,
+        encoder: Encoder,
+        decoder: Decoder,
+        label_smoothing: float,
+        sampling: Sampling,
+    ) -> None:
+        """`decoder` reads the states of `encoder` over the vectors of `embed`."""
+        super().__init__(embed=embed, encoder=encoder)
+        self.decoder = decoder
+        self.label_smoothing = label_smoothing
+        self.sampling = sampling
+        self.step = 0
+
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
+        """As described in `Model`: cross-entropy of each unit after the gold ones before it.
+
+        Teacher forcing (Jurafsky and Martin 2024, section 13.7.1, fig. 13.19). Each unit is one
+        target, and so is each end.
+        """
+        wanted = batch.target(UNITS)  # (batch, steps), below 0 where padded
+        memory = self.memory(states, final, batch.tokens.mask, batch.targets.get(COPIES))
+        # Before the first unit the end is read; a copied symbol that is no unit is unknown.
+        read = torch.cat((torch.full_like(wanted[:, :1], END_ID), wanted[:, :-1]), 1).clamp(min=0)
+        read = torch.where(read < self.decoder.options.units, read, UNKNOWN_ID)
+        probability = self.sampling.probability(self.step) if self.training else 0.0
+        state = self.decoder.begin(memory)
+        if probability:
+            features, state = self._read_samples(memory, read, state, probability)
+        else:
+            features, state = self.decoder(memory, read, state)
+        assert isinstance(state, tuple)
+        real = wanted >= 0
+        count = real.sum()
+        smoothing = self.label_smoothing if self.training else 0.0
+        if memory.copies is None and batch.weights is None:
+            # (batch, steps, features) -> (units, features) -> (units, vocabulary)
+            scores = self.decoder.output(features[real])
+            loss = nn.functional.cross_entropy(
+                scores, wanted[real], reduction="sum", label_smoothing=smoothing
+            )
+            return loss, count
+        log_probs = self.decoder.log_probs(memory, features, state[2])
+        nats = -log_probs.gather(2, wanted.clamp(min=0).unsqueeze(2)).squeeze(2)
+        if smoothing:
+            units = self.decoder.options.units
+            mean = -log_probs[..., :units].mean(2)
+            nats = (1 - smoothing) * nats + smoothing * mean
+        if batch.weights is not None:
+            nats = nats * batch.weights.unsqueeze(1)
+        return nats[real].sum(), count
+
+    def _read_samples(
+        self, memory: Memory, gold: Tensor, state: State, probability: float
+    ) -> tuple[Tensor, State]:
+        """What `Decoder.forward` returns, where some units that are read were drawn.
+
+        Scheduled sampling (`nn/heads/sampling.py`); no gradient goes through a draw.
+
+        Args:
+            memory: of the sources.
+            gold: (batch, steps) units before each step.
+            state: before the first step.
+            probability: that a unit is drawn.
+        """
+        drawn_here = torch.rand(gold.shape, device=gold.device) < probability
+        ids, found, weights = gold[:, 0], [], []
+        for step in range(gold.shape[1]):
+            features, state = self.decoder(memory, ids.unsqueeze(1), state)
+            found.append(features)
+            assert isinstance(state, tuple)
+            if isinstance(state[2], Tensor):
+                weights.append(state[2])
+            if step + 1 < gold.shape[1]:
+                with torch.no_grad():
+                    scores = self.decoder.output(features[:, 0])
+                    # The largest of log p + g is a draw from p if each g is -log of an exponential
+                    # number: torch.multinomial would end a run whose loss is not finite.
+                    noise = torch.empty_like(scores).exponential_().log_().neg_()
+                    drawn = (scores + noise).argmax(1)
+                ids = torch.where(drawn_here[:, step + 1], drawn, gold[:, step + 1])
+        assert isinstance(state, tuple)
+        all_weights = torch.cat(weights) if weights else None
+        return torch.cat(found, 1), (state[0], state[1], all_weights)
+
+    def memory(self, states: Tensor, final: Tensor, mask: Tensor, copies: Tensor | None) -> Memory:
+        """What the decoder knows of sources, from the states of the encoder."""
+        found: Memory = self.decoder.memory(states.float(), final.float(), mask, copies)
+        return found
+
+    def output_of(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+    ) -> ModelOutput:
+        """Not used: a string is searched for."""
+        raise NotImplementedError("a transducer writes strings")
+
+    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
+        """There are none."""
+
+    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+        """The units; the end and the unknown one come before them in each part."""
+        return {}

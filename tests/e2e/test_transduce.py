@@ -1,0 +1,161 @@
+"""Strings for strings: trained, resumed, predicted on every road, scored, and asked what it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from program import Program
+from toy_tasks import StopAfter
+
+import tagkit
+from tagkit.config import Config, load_config
+from tagkit.errors import DataError, Interrupted
+from tagkit.storage import digest_of
+from tagkit.text.records import StringAnswer
+from tagkit.training.run_end import Trained
+from tagkit.training.trainer import train
+
+WORDS = ["ab", "ba", "abc", "cab", "bca", "acb", "cba", "bac", "aab", "cc", "b", "acca"]
+
+
+def pair(word: str, case: str) -> str:
+    """What is learnt: a word in capitals, or reversed."""
+    return f"{word}\t{word.upper() if case == 'UP' else word[::-1]}\t{case}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pairs")
+    lines = [pair(word, case) for word in WORDS for case in ("UP", "BACK")]
+    (folder / "train.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def options(folder: Path, *more: str) -> Config:
+    return load_config(None, [
+        "task=transduce", f"data.train_file={folder / 'train.tsv'}",
+        f"data.dev_file={folder / 'train.tsv'}", "encoder.hidden=24", "embeddings.word_dim=16",
+        "encoder.locked_dropout=0.0", "encoder.word_dropout=0.0", "train.lr=0.02",
+        "train.max_epochs=30", "train.threads=1", f"output.dir={folder / 'run'}", *more,
+    ])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained(folder: Path) -> Trained:
+    return train(options(folder, "train.patience=30"))
+
+
+def test_it_learns_its_corpus_by_heart(trained: Trained) -> None:
+    assert trained.best.score >= 0.9
+
+
+@pytest.mark.parametrize(
+    "more",
+    [(), ("head.sampling=linear", "head.sampling_steps=5"),
+        ("decoder.copy=true",), ("decoder.attention=monotone",),
+     ("decoder.attention=none", "decoder.context=both", "encoder.cell=gru")],
+    ids=str,
+)  # fmt: skip
+def test_a_stopped_run_goes_on_bit_for_bit(
+    folder: Path, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    few = ("train.max_epochs=3", "train.checkpoint_every=3", *more)
+    whole = train(options(folder, *few, f"output.dir={tmp_path / 'whole'}"))
+    again = options(folder, *few, f"output.dir={tmp_path / 'stopped'}")
+    stopped = StopAfter(7)
+    with pytest.raises(Interrupted):
+        train(again, stopped, stop=stopped.event)
+    resumed = train(again, resume=True)
+    ours, theirs = (run.folder / "last" / "model.safetensors" for run in (whole, resumed))
+    assert digest_of(ours) == digest_of(theirs)
+
+
+def test_the_same_string_is_written_alone_in_a_batch_and_in_a_stream(trained: Trained) -> None:
+    model = tagkit.load(trained.folder)
+    lines = [f"{word}\t{case}" for word in WORDS for case in ("UP", "BACK")]
+    found = model.predict(lines)
+    assert [each.source for each in found] == [line.split("\t")[0] for line in lines]
+    right = [
+        each.text == pair(*line.split("\t")).split("\t")[1]
+        for line, each in zip(lines, found, strict=True)
+    ]
+    assert sum(right) / len(right) == trained.best.score
+    for line, answer in zip(lines[:6], found, strict=False):
+        alone = model.predict(line)
+        assert isinstance(alone, StringAnswer)
+        assert alone.text == answer.text
+        assert alone.log_probability == pytest.approx(answer.log_probability, abs=1e-4)
+    assert [each.text for each in model.stream(iter(lines), window_words=3)] == [
+        each.text for each in found
+    ]
+    # A target between source and features, as corpora have it, is not read.
+    assert model.predict("ab\twrong\tUP").text == model.predict("ab\tUP").text
+    with pytest.raises(DataError, match="4 cells"):
+        model.predict("a\tb\tc\td")
+
+
+def test_a_wider_beam_finds_nothing_less_probable_and_gives_alternatives(trained: Trained) -> None:
+    model = tagkit.load(trained.folder)
+    for word in WORDS[:4]:
+        greedy, wide = (model.predict(f"{word}\tUP", beam=beam) for beam in (1, 8))
+        assert wide.log_probability >= greedy.log_probability - 1e-5
+    several = model.predict("ab\tBACK", n_best=3, alignment=True)
+    assert len({each.text for each in several.alternatives}) == 3
+    probable = [each.log_probability for each in several.alternatives]
+    assert probable == sorted(probable, reverse=True)
+    assert several.text == several.alternatives[0].text
+    assert several.alignment is not None
+    assert several.alignment.symbols == ("\tBACK", "a", "b", "</s>")
+    for weights in several.alignment.weights:
+        assert sum(weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_commands_predict_score_and_describe_it(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:  # fmt: skip
+    program = Program(monkeypatch, capfdbinary)
+    train_file = trained.folder.parent / "train.tsv"
+    report = json.loads(program("eval", trained.folder, train_file, "--json").out)
+    assert report["exact_match"] == report["headline"] == trained.best.score
+    assert "exact" in program("eval", trained.folder, train_file).out
+    assert "LSTM decoder" in program("info", trained.folder).out
+    path = tmp_path / "sources.txt"
+    path.write_text("ab\tUP\ncab\tBACK\n", encoding="utf-8")
+    model = tagkit.load(trained.folder)
+    expected = [model.predict(line).text for line in ("ab\tUP", "cab\tBACK")]
+    assert (
+        program("predict", trained.folder, path).out == f"ab\t{expected[0]}\ncab\t{expected[1]}\n"
+    )
+    rows = program("predict", trained.folder, path, "--format", "jsonl", "--beam", 4).out
+    assert [json.loads(row)["source"] for row in rows.splitlines()] == ["ab", "cab"]
+    path.write_text('{"id": "x", "text": "ab", "features": "UP"}\n', encoding="utf-8")
+    row = json.loads(
+        program("predict", trained.folder, path, "--input-format", "jsonl", "--format", "jsonl").out
+    )
+    assert (row["id"], row["target"]) == ("x", expected[0])
+    refused = program("predict", trained.folder, path, "--threshold", 0.5)
+    assert refused.code == 1
+    kept = (trained.folder / "dev.pred").read_text("utf-8").splitlines()
+    assert len(kept) == len(WORDS) * 2
+
+
+def test_words_and_byte_pairs_are_units_too(tmp_path: Path) -> None:
+    lines = [f"{a} {b}\t{b} {a}!" for a in ("one", "two", "six") for b in ("up", "to", "in")]
+    (tmp_path / "train.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for source, target in (("word", "tokens"), ("bpe", "bpe")):
+        run = train(options(
+            tmp_path, f"data.source_unit={source}", f"data.target_unit={target}",
+            "train.max_epochs=2", f"output.dir={tmp_path / source}",
+            *(["data.bpe_size=270"] if source == "bpe" else []),
+        ))  # fmt: skip
+        assert tagkit.load(run.folder).predict("one unseen").text is not None
+        assert run.test is None
+
+
+def test_weights_of_a_run_are_those_of_its_seed(folder: Path, tmp_path: Path) -> None:
+    digests = set()
+    for name in ("one", "two"):
+        run = train(options(folder, "train.max_epochs=1", f"output.dir={tmp_path / name}"))
+        digests.add(digest_of(run.folder / "best" / "model.safetensors"))
+    assert len(digests) == 1

@@ -1,0 +1,264 @@
+"""Every decoder against loops in NumPy, against enumeration, and under the laws of its table."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from decoders import COPIES, MASK, ROWS, SIZE, UNITS, decoder, memory
+
+from tagkit.nn.decoder import END_ID, NOT_COPIED
+from tagkit.nn.decoder.attention import ATTENTIONS
+from tagkit.nn.decoder.decoder import Decoder, Memory
+from tagkit.nn.generation.generate import Ending
+from tagkit.nn.generation.step import select_rows
+from tagkit.nn.search.strings import Hypothesis, Search, search
+
+STEPS = 4
+
+
+def log_probs(built: Decoder, known: Memory, ids: torch.Tensor, rows: int = 1) -> torch.Tensor:
+    features, state = built(known, ids, built.begin(known, rows))
+    assert isinstance(state, tuple)
+    return built.log_probs(known, features, state[2])
+
+
+def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndarray:
+    """Probabilities of every unit at each step of an Elman decoder of one layer."""
+    options = built.options
+    w = {name: each.detach().numpy() for name, each in built.state_dict().items()}
+    length = int(known.mask[row].sum())
+    states = known.states[row, :length].numpy()
+    final = known.final[row].numpy()
+
+    def softmax(scores: np.ndarray) -> np.ndarray:
+        powers = np.exp(scores - scores.max())
+        return powers / powers.sum()
+
+    def sigmoid(score: float) -> float:
+        return 1 / (1 + math.exp(-score))
+
+    def score(s: np.ndarray, h: np.ndarray) -> float:
+        match options.attention:
+            case "dot":
+                return float(s @ h)
+            case "scaled-dot":
+                return float(s @ h) / math.sqrt(len(s))
+            case "bilinear":
+                return float(s @ (w["attention.project.weight"] @ h + w["attention.project.bias"]))
+        layer = np.tanh(
+            w["attention.of_queries.weight"] @ s + w["attention.of_queries.bias"]
+            + w["attention.project.weight"] @ h + w["attention.project.bias"]
+        )  # fmt: skip
+        return float(w["attention.score.weight"][0] @ layer + w["attention.score.bias"][0])
+
+    def monotone(s: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Column 0 is the place before the first symbol."""
+        stops = [0.0]
+        for j in range(length):
+            near = sum(
+                w["attention.location"][m] * before[j + 1 + m - 2]
+                for m in range(5)
+                if 0 <= j + 1 + m - 2 <= length
+            )
+            stops.append(1.0 if j == length - 1 else sigmoid(score(s, states[j]) + near))
+        found = np.zeros(length + 1)
+        for j in range(length + 1):
+            left = before[j]
+            for k in range(j, length + 1):
+                found[k] += left * stops[k]
+                left *= 1 - stops[k]
+        return found
+
+    h = np.zeros(options.hidden)
+    if built.initial is not None:
+        h = np.tanh(w["initial.weight"] @ final + w["initial.bias"])
+    fed = np.zeros(built.features)
+    weights = np.eye(length + 1)[0]
+    rows = []
+    for id in ids:
+        x = w["embedding.weight"][id]
+        x = np.concatenate([x, final] if built.every_step else [x])
+        x = np.concatenate([x, fed] if options.input_feeding else [x])
+        h = np.tanh(
+            w["layers.0.weight_ih_l0"] @ x + w["layers.0.bias_ih_l0"]
+            + w["layers.0.weight_hh_l0"] @ h + w["layers.0.bias_hh_l0"]
+        )  # fmt: skip
+        looked = [final] if built.every_step else []
+        if options.attention == "monotone":
+            weights = monotone(h, weights)
+            attended = weights[1:]
+            looked = [attended @ states]
+        elif options.attention != "none":
+            attended = softmax(np.array([score(h, each) for each in states]))
+            looked = [attended @ states]
+        a = np.tanh(w["read_out.weight"] @ np.concatenate([h, *looked]) + w["read_out.bias"])
+        fed = a
+        probs = softmax(w["output.weight"] @ a + w["output.bias"])
+        if options.copy:
+            generates = sigmoid(float(w["generates.weight"][0] @ a + w["generates.bias"][0]))
+            both = np.zeros(options.units + known.mask.shape[1])
+            copied = 0.0
+            for j in range(length):
+                unit = int(COPIES[row, j])
+                if unit != NOT_COPIED:
+                    both[unit] += (1 - generates) * attended[j]
+                    copied += (1 - generates) * attended[j]
+            both[: options.units] += (1 - copied) * probs
+            probs = both
+        rows.append(probs)
+    return np.array(rows)
+
+
+ELMAN = [row for row in ROWS if row.get("cell", "elman") == "elman" and row.get("layers", 1) == 1]
+
+
+@pytest.mark.parametrize("options", ELMAN, ids=str)
+def test_it_equals_loops_over_its_equations(options: dict[str, Any]) -> None:
+    built = decoder(**options)
+    known = memory(built)
+    ids = torch.randint(0, UNITS, (len(MASK), STEPS), generator=torch.Generator().manual_seed(2))
+    found = log_probs(built, known, ids).exp().detach().numpy()
+    for row in range(len(MASK)):
+        expected = by_loops(built, known, row, ids[row].tolist())
+        np.testing.assert_allclose(found[row], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("options", ROWS, ids=str)
+def test_it_is_the_same_step_by_step_and_its_weights_sum_to_1(options: dict[str, Any]) -> None:
+    built = decoder(**options).eval()
+    known = memory(built)
+    ids = torch.randint(0, UNITS, (2 * len(MASK), STEPS))
+    expected = log_probs(built, known, ids, rows=2)
+    torch.testing.assert_close(expected.exp().sum(2), torch.ones(2 * len(MASK), STEPS).double())
+    step, state = built.steps(known), built.begin(known, 2)
+    for t in range(STEPS):
+        output = step(ids[:, t], state)
+        state = output.state
+        torch.testing.assert_close(output.log_probs, expected[:, t])
+        if options.get("attention", "none") != "none":
+            assert output.weights is not None
+            torch.testing.assert_close(output.weights.sum(1), torch.ones(2 * len(MASK)).double())
+            beyond = ~MASK.repeat_interleave(2, dim=0)
+            assert not output.weights[beyond].any()
+
+
+@pytest.mark.parametrize("options", ROWS, ids=str)
+def test_a_source_gets_the_same_alone_and_in_a_batch(options: dict[str, Any]) -> None:
+    built = decoder(**options).eval()
+    known = memory(built)
+    ids = torch.randint(0, UNITS, (len(MASK), STEPS))
+    together = log_probs(built, known, ids)
+    for row in range(len(MASK)):
+        length = int(MASK[row].sum())
+        one = known.select(torch.tensor([row]))
+        alone = built.memory(
+            one.states[:, :length], one.final, one.mask[:, :length],
+            None if one.copies is None else one.copies[:, :length],
+        )  # fmt: skip
+        found = log_probs(built, alone, ids[row : row + 1])
+        torch.testing.assert_close(found, together[row : row + 1, :, : found.shape[2]])
+
+
+@pytest.mark.parametrize("options", ROWS, ids=str)
+def test_every_parameter_has_a_gradient_and_padding_has_none(options: dict[str, Any]) -> None:
+    built = decoder(**options)
+    states = torch.randn(*MASK.shape, SIZE, dtype=torch.float64)
+    states = states.masked_fill(~MASK.unsqueeze(2), torch.nan).requires_grad_()
+    final = torch.randn(len(MASK), SIZE, dtype=torch.float64, requires_grad=True)
+    known = built.memory(states, final, MASK, COPIES)
+    ids = torch.randint(0, UNITS, (len(MASK), 2 * STEPS))
+    log_probs(built, known, ids)[..., 2:UNITS].sum().backward()
+    for name, parameter in built.named_parameters():
+        if parameter.requires_grad:
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+            # A bias of all scores changes no softmax.
+            if name != "attention.score.bias" or options["attention"] == "monotone":
+                assert parameter.grad.any(), name
+    if options.get("attention", "none") != "none":
+        assert states.grad is not None
+        assert states.grad[MASK].any()
+        assert not states.grad[~MASK].any()
+
+
+def searched(built: Decoder, length: int, beam: int, penalty: float) -> list[list[Hypothesis]]:
+    known = memory(built)
+    start = torch.full((len(MASK),), END_ID)
+    wanted = Search(beam=beam, count=beam, length_penalty=penalty)
+    return search(
+        built.steps(known), start, built.begin(known), Ending(END_ID, by_halt=False),
+        [length] * len(MASK), wanted,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("attention", ["none", *ATTENTIONS])
+@pytest.mark.parametrize("penalty", [0.0, 0.7])
+def test_a_beam_of_all_strings_finds_all_of_them_and_their_probabilities_sum_to_1(
+    attention: str, penalty: float
+) -> None:
+    copy = attention == "dot"
+    built = decoder(attention=attention, input_feeding=True, copy=copy).eval()
+    known = memory(built)
+    for row, found in enumerate(searched(built, 3, 1000, penalty)):
+        ids = UNITS + MASK.shape[1] * copy
+        expected = 1 + (ids - 1) + (ids - 1) ** 2 * ids
+        possible = [each for each in found if each.log_prob > -40]  # not of what cannot be copied
+        assert len(possible) == len({each.units for each in possible})
+        if not copy:
+            assert len(possible) == expected
+        assert sum(math.exp(each.log_prob) for each in found) == pytest.approx(1)
+        scores = [each.score(penalty) for each in found]
+        assert scores == sorted(scores, reverse=True)
+        for each in possible[:20]:
+            read = [END_ID, *(unit if unit < UNITS else 1 for unit in each.units[:-1])]
+            alone = log_probs(built, known.select(torch.tensor([row])), torch.tensor([read]))
+            steps = torch.arange(len(each.units))
+            total = alone[0, steps, list(each.units)].sum().detach()
+            assert each.log_prob == pytest.approx(float(total))
+
+
+def test_a_small_beam_of_many_sources_is_that_of_each_alone() -> None:
+    built = decoder(attention="additive", input_feeding=True).eval()
+    known = memory(built)
+    together = searched(built, 6, 3, 1.0)
+    for row, expected in enumerate(together):
+        one = known.select(torch.tensor([row]))
+        (alone,) = search(
+            built.steps(one), torch.tensor([END_ID]), built.begin(one),
+            Ending(END_ID, by_halt=False), [6], Search(beam=3, count=3, length_penalty=1.0),
+        )  # fmt: skip
+        assert [each.units for each in alone] == [each.units for each in expected]
+
+
+def test_a_beam_of_1_writes_the_most_probable_unit_each_time() -> None:
+    built = decoder(attention="bilinear").eval()
+    known = memory(built)
+    step, state = built.steps(known), built.begin(known)
+    ids = torch.full((len(MASK),), END_ID)
+    greedy = []
+    for _ in range(6):
+        output = step(ids, state)
+        ids, state = output.log_probs.argmax(1), output.state
+        greedy.append(ids.tolist())
+    for row, (best,) in enumerate(searched(built, 6, 1, 0.0)):
+        assert list(best.units) == [step[row] for step in greedy][: len(best.units)]
+
+
+def test_rows_of_a_state_can_be_taken_out() -> None:
+    built = decoder(attention="monotone", input_feeding=True, layers=2, cell="lstm").eval()
+    known = memory(built)
+    kept = torch.tensor([2, 0])
+    state = select_rows(built.begin(known), kept)
+    ids = torch.tensor([3, 4])
+    found = built.steps(known).keep(kept)(ids, state)
+    whole = built.steps(known)(torch.tensor([4, 0, 3]), built.begin(known))
+    torch.testing.assert_close(found.log_probs, whole.log_probs[kept])
+
+
+def test_copying_needs_attention_and_dot_products_states_of_one_size() -> None:
+    with pytest.raises(ValueError, match="attention"):
+        decoder(copy=True)
+    with pytest.raises(ValueError, match="size"):
+        decoder(attention="dot", hidden=SIZE + 1)
