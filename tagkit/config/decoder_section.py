@@ -45,8 +45,8 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
         attention: Annotated[
             Literal["none", "dot", "scaled-dot", "bilinear", "additive", "monotone"],
             Option(
-                "How a step weighs the encoder's states: none, dot, scaled-dot, bilinear, additive, "
-                "or monotone, which never looks back.",
+                "How a step weighs the encoder's states: none, dot, scaled-dot, bilinear, "
+                "additive, or monotone, which never looks back.",
                 inherit=True,
                 tasks=STRINGS,
             ),
@@ -61,7 +61,7 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
             ),
         ] = True
         # See et al. 2017.
-        copy: Annotated[  # type: ignore[assignment]  # of BaseModel, deprecated
+        copy: Annotated[
             bool,
             Option(
                 "Whether symbols of the source may be copied, unknown ones too.",
@@ -69,4 +69,4 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
                 tasks=STRINGS,
                 needs=_ATTENDS,
             ),
-        ] = False
+        ] = False  # type: ignore[assignment]  # BaseModel.copy is deprecated

@@ -24,7 +24,7 @@ from tagkit.config.values import (
     Weight,
 )
 
-_FEEDBACK = Needs("head.kind", ("feedback",))
+_FEEDBACK = Needs("head.kind", ("feedback",), exempt=STRINGS)
 _SAMPLING = Needs("head.sampling", but=("none",))
 
 
@@ -78,15 +78,15 @@ class HeadConfig(Section):
     sampling: Annotated[
         Literal["none", "constant", "linear", "inverse-sigmoid"],
         Option(
-            "How often training reads a predicted tag in place of the gold one: never, or with a "
-            "probability that is constant or grows.",
-            tasks=TAGS,
+            "How often training reads a predicted tag or unit in place of the gold one: never, or "
+            "with a probability that is constant or grows.",
+            tasks=(*TAGS, *STRINGS),
             needs=(_FEEDBACK, Needs("head.sampling_rate", but=(0,))),
         ),
     ] = "none"
     sampling_rate: Annotated[
         Share,
-        Option("Maximum of that probability.", tasks=TAGS, needs=_SAMPLING),
+        Option("Maximum of that probability.", tasks=(*TAGS, *STRINGS), needs=_SAMPLING),
     ] = 0.25
     sampling_steps: Annotated[
         int,
@@ -94,7 +94,7 @@ class HeadConfig(Section):
         Option(
             "Steps of the optimizer in which linear reaches the maximum, and inverse-sigmoid half "
             "of it.",
-            tasks=TAGS,
+            tasks=(*TAGS, *STRINGS),
             needs=Needs("head.sampling", ("linear", "inverse-sigmoid")),
         ),
     ] = 1000

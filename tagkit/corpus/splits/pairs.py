@@ -103,6 +103,7 @@ def _rows(source: Source, data: DataConfig) -> Iterator[_Row]:
     if first.lstrip().startswith("{"):
         yield from _records(source)
         return
+    cells: Iterator[tuple[int, list[str]]]
     if DELIMITER in first:
         cells = (
             (number, line.split(DELIMITER)) for number, line in source.numbered() if line.strip()

@@ -120,7 +120,9 @@ def _translation(
         return None, None
     # sacrebleu wants the first reference of all strings, then the second: None where there is none.
     most = max(map(len, gold), default=1)
-    references = [[each[at] if at < len(each) else None for each in gold] for at in range(most)]
+    references: list[Any] = [
+        [each[at] if at < len(each) else None for each in gold] for at in range(most)
+    ]
     strings = [*predicted]
     return (
         corpus_bleu(strings, references).score / 100,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tagkit.features import Arrays, Ids
-from tagkit.features.batching.batch import Batch, Tokens, Words
+from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded, encode
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import Vocabulary
@@ -35,13 +35,9 @@ class PairExamples(Encoded):
         """Number of units, their ends included."""
         return len(self.units)
 
-    def batch(
-        self,
-        indices: Sequence[int] | Ids,
-        inputs: tuple[Words[Arrays], Tokens[Arrays]] | None = None,
-    ) -> Batch[Arrays]:
+    def batch(self, indices: Sequence[int] | Ids) -> Batch[Arrays]:
         """The pairs at `indices`; its targets are (batch, longest) units, `PADDED` at the end."""
-        batch = super().batch(indices, inputs)
+        batch = super().batch(indices)
         chosen = np.asarray(indices)
         ends = self.ends[chosen]
         starts = np.where(chosen > 0, self.ends[chosen - 1], 0)

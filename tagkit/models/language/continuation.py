@@ -223,4 +223,5 @@ class PrefixReader:
 
     def _generated(self, units: Sequence[int], log_prob: float, ended: Ended) -> Continuation:
         shown = units[:-1] if ended == "symbol" else units
-        return Continuation("", self._reader.text(shown), log_prob, len(units), ended)
+        text = self._reader.text(shown)
+        return Continuation("", text, log_prob, units=len(units), ended=ended)

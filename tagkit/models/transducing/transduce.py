@@ -32,7 +32,7 @@ from tagkit.features.vocabulary import RESERVED, Vocabulary, most_frequent
 from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_encoder, cell_options
-from tagkit.models.base.description import LAYER_NAMES, Description, encoder_name
+from tagkit.models.base.description import LAYER_NAMES, Description
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
@@ -58,6 +58,8 @@ class TransduceTask(Task):
     needs = LabelKinds(tags=False, classes=False)
     is_whole = True
     reads_itself = True
+    unit = "pair"
+    reads_columns = False
 
     def read(self, config: Config) -> Corpus:
         """The pairs.
@@ -151,10 +153,7 @@ class TransduceTask(Task):
         dim, options = config.embeddings.word_dim, config.decoder
         words = WordEmbedding(words=len(vocabulary.words) + RESERVED, dim=dim, vectors=0)
         words.dropout = config.embeddings.dropout
-        embed = TokenEmbedding(
-            words=words, chars=None, affixes=None, features=[],
-            dim=config.embeddings.feature_dim, contextual=None,
-        )  # fmt: skip
+        embed = TokenEmbedding(words=words, chars=None, affixes=None, features=(), dim=0)
         encoder = build_encoder(config, embed.outputs)
         assert vocabulary.pairs is not None
         assert options.hidden != "auto"
@@ -261,7 +260,7 @@ class TransduceTask(Task):
         self,
         context: ModelContext,
         split: Split,
-        predictions: Sequence[StringAnswer],
+        predictions: Sequence[Any],
         *,
         strict: bool,
     ) -> StringReport:
@@ -285,21 +284,20 @@ class TransduceTask(Task):
             return Criterion(metric, PARTS[metric], lambda report: report.parts()[metric], metric)
         return find_criterion(metric, (), MEASURE)
 
-    def describe(self, config: Config) -> Description:
-        """The decoder; dev is scored by exact matches."""
+    def heads(self, config: Config) -> tuple[str, ...]:
+        """The decoder, and its attention."""
         decoder = config.decoder
         name = LAYER_NAMES.get(decoder.cell, decoder.cell)
         layers = f"{decoder.layers}-layer " if decoder.layers > 1 else ""
         attention = "" if decoder.attention == "none" else f"{decoder.attention} attention"
-        heads = (f"{layers}{name} decoder", *filter(None, [attention]))
+        return (f"{layers}{name} decoder", *filter(None, [attention]))
+
+    def describe(self, config: Config) -> Description:
+        """Dev is scored by exact matches."""
         return Description(
-            encoder=encoder_name(config),
-            heads=heads,
-            unit="pair",
-            measure="exact",
-            columns={"unit_error_rate": "UER"},
-            reads_columns=False,
-        )
+            encoder_name(config), self.heads(config), self.unit, "exact",
+            {"unit_error_rate": "UER"}, self.reads_columns,
+        )  # fmt: skip
 
 
 def _cut(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> list[Sentence]:

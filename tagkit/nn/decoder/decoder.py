@@ -98,8 +98,8 @@ class Memory:
     def select(self, rows: Tensor) -> "Memory":
         """That of some sources, in their order."""
         copies = None if self.copies is None else self.copies[rows]
-        kept = (each[rows] for each in (self.states, self.final, self.mask, self.keys))
-        return Memory(*kept, copies)
+        states, keys = self.states[rows], self.keys[rows]
+        return Memory(states, self.final[rows], self.mask[rows], keys, copies)
 
 
 class Decoder(nn.Module):
@@ -219,12 +219,14 @@ class Decoder(nn.Module):
             fed = state[1]
             assert isinstance(fed, Tensor)
             # (1, rows, features) -> (rows, 1, features)
-            features, state = self._read(memory, torch.cat((step, fed.transpose(0, 1)), 2), state)
-            state = (state[0], features.transpose(0, 1), state[2])
+            features, after = self._read(memory, torch.cat((step, fed.transpose(0, 1)), 2), state)
+            assert isinstance(after, tuple)
+            state = (after[0], features.transpose(0, 1), after[2])
             found.append(features)
-            weights.append(state[2])
+            weights.append(after[2])
         if self.attention is None:
             return torch.cat(found, 1), state
+        assert isinstance(state, tuple)
         return torch.cat(found, 1), (state[0], state[1], torch.cat(_tensors(weights)))
 
     def _read(self, memory: Memory, inputs: Tensor, state: State) -> tuple[Tensor, State]:

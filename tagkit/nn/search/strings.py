@@ -163,7 +163,8 @@ def search(
     for number in range(1, max(lengths) + 1):
         width = ids.shape[1]
         output = step(ids.flatten(), state)
-        grown = ban(output.log_probs.double(), options.banned).unflatten(0, (-1, width))
+        grown = ban(output.log_probs.double(), options.banned)
+        grown = grown.view(-1, width, grown.shape[1])
         grown = _without_repeated(grown, history, options)
         vocabulary = grown.shape[2]
         if ending.by_halt:
@@ -185,7 +186,7 @@ def search(
         units = places - parents * grown.shape[2]
         weights = None
         if output.weights is not None and (options.keeps_weights or options.coverage_penalty):
-            weights = output.weights.unflatten(0, (-1, width))
+            weights = output.weights.view(-1, width, output.weights.shape[1])
         if options.coverage_penalty and weights is not None:
             coverage = weights if coverage is None else coverage + weights
             coverage = coverage.gather(1, parents.unsqueeze(2).expand(-1, -1, coverage.shape[2]))
