@@ -5,13 +5,12 @@ from typing import Any
 
 from tagkit.corpus.splits.pairs import features_in, sentence_word
 from tagkit.errors import DataError
-from tagkit.limits import MAX_BEAM, MAX_UNITS
+from tagkit.limits import MAX_BEAM, MAX_UNITS, check_count
 from tagkit.models.answers.kind import AUTO, Origin, PredictionOptions, Style
 from tagkit.models.answers.strings import StringAnswers
 from tagkit.models.answers.texts import Input, Text
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Document, Sentence, StringAnswer
-from tagkit.value_checks import check_count
 
 TEXT = "text"  # the format of plain lines
 

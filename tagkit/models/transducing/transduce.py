@@ -32,7 +32,7 @@ from tagkit.features.vocabulary import RESERVED, Vocabulary, most_frequent
 from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_encoder, cell_options
-from tagkit.models.base.description import LAYER_NAMES, Description
+from tagkit.models.base.description import LAYER_NAMES, Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
