@@ -17,7 +17,7 @@ from tagkit.errors import FormatError, SpanErrors
 from tagkit.evaluation.scores.pairing import Labelled, Spot, difference, origin, text_of
 from tagkit.text.records import Document, Sentence, Span, joined
 from tagkit.text.schemes import SpanTuple, from_spans
-from tagkit.text.span_cuts import divides_any
+from tagkit.text.windows import divides_any
 
 _SHOWN = 40  # characters of a text that a message quotes
 SpansOf = Callable[[Sequence[str]], Iterable[SpanTuple]]  # of tags
