@@ -13,6 +13,7 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
+from tagkit.corpus.records.notations import expecting, respelled
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.layout import NO_TAGS, Layout, refuse_answers
@@ -82,8 +83,8 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     """
     refuse_one_pipe_for_two(config.data)
     train = read_train(config, kinds)
-    dev = read_scored(config.data.dev_file, config, kinds, train.scheme)
-    test = read_scored(config.data.test_file, config, kinds, train.scheme)
+    dev = read_scored(config.data.dev_file, config, kinds, train)
+    test = read_scored(config.data.test_file, config, kinds, train)
     return as_corpus(config, kinds, train, dev, test)
 
 
@@ -114,11 +115,12 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     return train
 
 
-def read_scored(path: str, config: Config, kinds: LabelKinds, scheme: str | None) -> Split | None:
+def read_scored(path: str, config: Config, kinds: LabelKinds, train: Split) -> Split | None:
     """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
     data = config.data.model_copy(update={"tree_phrases": False})
-    return read_split(path, data, kinds, scheme) if path else None
+    data = expecting(data, train.notation)
+    return read_split(path, data, kinds, train.scheme) if path else None
 
 
 def as_corpus(
@@ -205,7 +207,8 @@ def read_split(
         _refuse_one_line(source)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = ReaderOptions(
-        data,
+        # What is compared with plain labels is read as such, however its tags are spelled.
+        data if expected != PLAIN else data.model_copy(update={"scheme": PLAIN}),
         with_tags=kinds.tags or kinds.classes,
         require_keys=kinds.tags,
         whole=kinds.classes,
@@ -232,6 +235,7 @@ def read_split(
         layout=records.layout,
         format=format.name,
         digest=digests.of(path),
+        notation=records.notation,
     )
 
 
@@ -272,6 +276,8 @@ def split_of_records(
     reading = ReaderOptions(
         data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
     )
+    if kinds.tags and expected != PLAIN:
+        items = respelled(iter(items), name, data, notes.append).items
     sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
     if not sentences:
         raise holds_nothing(name, kinds)

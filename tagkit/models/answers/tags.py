@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tagkit.config import DataConfig
@@ -23,6 +24,7 @@ from tagkit.models.answers.labels import (
     without_none,
 )
 from tagkit.models.answers.pieces import Highlighted, span_pieces, token_pieces
+from tagkit.text.notation import USUAL, Notation, notation_named
 from tagkit.text.records import (
     LabelScore,
     Prediction,
@@ -56,6 +58,21 @@ class TagAnswers(LabelAnswers):
     def scheme(self) -> str:  # type: ignore[override]
         """That of training."""
         return self.data.scheme
+
+    @cached_property
+    def notation(self) -> Notation:  # type: ignore[override]
+        """That of the training corpus."""
+        return notation_named(self.data.notation) or USUAL
+
+    def _own(self, answer: TaggedText) -> TaggedText:
+        """The answer with its tags as the training corpus spells them."""
+        if self.notation == USUAL:
+            return answer
+        sentences = (
+            tuple(replace(token, tag=self.notation.written(str(token.tag))) for token in sentence)
+            for sentence in answer.sentences
+        )
+        return replace(answer, sentences=tuple(sentences))
 
     @property
     def filled(self) -> tuple[str, ...]:
@@ -92,7 +109,7 @@ class TagAnswers(LabelAnswers):
 
     def lines(self, answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
         """A line for each token: its text, its tags, and the classes of the text."""
-        classes = self.cells(answer, style, origin)
+        answer, classes = self._own(answer), self.cells(answer, style, origin)
         if style.format == CONLLU:
             confidence = style.confidence
             yield from conllu_lines(answer, classes, self.filled, origin, confidence=confidence)
@@ -112,6 +129,8 @@ class TagAnswers(LabelAnswers):
         assert block.sentence is not None
         origin = origin_of(block.sentence, file)
         classes = self.cells(_as_text(prediction), style, origin)
+        if self.notation != USUAL:
+            prediction = replace(prediction, tags=self.notation.written_all(prediction.tags))
         if style.format != CONLLU:
             # The separator of the input, so that the output is read as the input was.
             separator = "\t" if layout.tabs else " "
@@ -149,12 +168,12 @@ class TagAnswers(LabelAnswers):
         self, answer: TaggedText, origin: Origin, labels: tuple[str, ...]
     ) -> Iterator[Sentence]:
         """As described in `LabelAnswers`."""
-        return sentences_of(answer, origin, tagged=True, labels=labels)
+        return sentences_of(self._own(answer), origin, tagged=True, labels=labels)
 
     def labels(self, answer: TaggedText, style: Style) -> dict[str, Any]:
         """Tokens and spans with their offsets."""
         return {
-            "tokens": [without_none(token) for token in answer.tokens],
+            "tokens": [without_none(token) for token in self._own(answer).tokens],
             "spans": [without_none(span) for span in answer.spans],
         }
 

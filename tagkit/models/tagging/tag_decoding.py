@@ -17,7 +17,7 @@ from tagkit.models.base.output import ModelOutput, require_number
 from tagkit.models.base.task_records import ModelContext
 from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
-from tagkit.text.schemes import convert, from_span_tuples, has_spans, span_tuples
+from tagkit.text.schemes import IO, convert, from_span_tuples, has_spans, span_tuples
 
 
 def tag_predictions(
@@ -58,7 +58,10 @@ def spelled(
         return tags, ()
     # The model predicts in the training scheme; users see the scheme of their own corpus.
     found = span_tuples(tags)
-    return from_span_tuples(found, len(tags), scheme), tuple(Span(*place) for place in found)
+    own = from_span_tuples(found, len(tags), scheme)
+    if scheme == IO:  # in which neighbours of one type are one span
+        found = span_tuples(own)
+    return own, tuple(Span(*place) for place in found)
 
 
 def with_probabilities(prediction: Prediction, confidence: PathConfidence, row: int) -> Prediction:

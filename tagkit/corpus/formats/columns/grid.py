@@ -20,7 +20,8 @@ from tagkit.corpus.source.look import (
     Beginning,
     Sureness,
 )
-from tagkit.text.scheme_detection import count_steps, judge
+from tagkit.text.notation import USUAL
+from tagkit.text.scheme_detection import count_steps, judge, notation_of
 from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
 from tagkit.wording import plural
 
@@ -235,6 +236,9 @@ def _scheme(
     for column in range(width - 1, first - 1, -1):
         tags = [[cells[column] for cells in sentence] for sentence in sentences]
         seen = Counter(chain.from_iterable(tags))
+        if (notation := notation_of(seen)) != USUAL:
+            tags = [[*map(notation.read, each)] for each in tags]
+            seen = Counter(chain.from_iterable(tags))
         of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))
         # A bare prefix, such as B or S, may be any label: a grade, a unit, a part of speech.
         labelled = any(_LABELLED.match(tag) and is_span_tag(tag) for tag in seen)
