@@ -26,7 +26,15 @@ _EXAMPLE = re.compile(
     rf"(?:(?P<first>{_PREFIX})(?P<behind>{_SEPARATOR})\S+"
     rf"|\S+(?P<before>{_SEPARATOR})(?P<last>{_PREFIX})|\S+) (?P<outside>\S+)"
 )
-_BMEWO = {"B": "B", "M": "I", "E": "E", "W": "S"}  # each letter of it, and that of IOBES
+# The usual letter for each one, by whether they are those of BMEWO, and in lower case.
+_LETTERS: Mapping[tuple[bool, bool], Mapping[str, str]] = {
+    (bmewo, lower): {own.lower() if lower else own: usual for own, usual in letters.items()}
+    for bmewo, letters in (
+        (False, {each: each for each in ALL_PREFIXES}),
+        (True, {"B": "B", "M": "I", "E": "E", "W": "S"}),
+    )
+    for lower in (False, True)
+}
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -74,8 +82,7 @@ class Notation:
     @property
     def letters(self) -> Mapping[str, str]:
         """The usual prefix for each prefix of this notation."""
-        usual = _BMEWO if self.bmewo else {letter: letter for letter in ALL_PREFIXES}
-        return {own.lower(): letter for own, letter in usual.items()} if self.lower else usual
+        return _LETTERS[self.bmewo, self.lower]
 
     def parts(self, tag: str) -> tuple[str, str] | None:
         """The usual prefix and the type of a tag; None of one that is none of spans."""

@@ -57,7 +57,7 @@ def check_files(
     for path in paths:
         # Few tags may fit several schemes: as in training, that of train is preferred.
         judged = files[0].columns[0].judged if files else None
-        like = expecting(data, files[0].notation) if files else data
+        like = expecting(data, None, files[0].notation) if files else data
         files.append(summarise(path, like, judged.scheme if judged else None))
     if whole := [file for file in files if file.number and not file.refusal]:
         formats = [file.format for file in whole]

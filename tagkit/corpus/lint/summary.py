@@ -17,6 +17,7 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.odd_lines import OddLines
 from tagkit.corpus.records.alignment import to_sentences
+from tagkit.corpus.records.notations import expecting
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.decoding import ByteFacts
 from tagkit.corpus.source.layout import NO_TAGS
@@ -336,10 +337,8 @@ def _read(source: Source, summary: Summary) -> Iterator[Sentence]:
         # Before the first line is taken, so that none is missed.
         if summary.format.is_grid:  # the lines of other formats are not shown one by one
             source.watch(summary.odd_lines.see)
-    # What is compared with plain labels is read as such, however its tags are spelled.
-    is_plain = summary.columns[0].expected == PLAIN
     reading = ReaderOptions(
-        summary.data.model_copy(update={"scheme": PLAIN}) if is_plain else summary.data,
+        expecting(summary.data, summary.columns[0].expected),
         require_keys=True,
         digests=source.digests,
         note=summary.notes.append if is_first else silent,

@@ -17,6 +17,7 @@ from tagkit.errors import TagkitError
 from tagkit.text.notation import USUAL, Notation, notation_named
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import notation_of
+from tagkit.text.scheme_names import PLAIN
 
 _Record = TypeVar("_Record", bound=Item)
 _LOOKED_AT = 1000  # records; more, up to twenty times as many, while all tags are the same
@@ -77,8 +78,13 @@ def respelled(
     )
 
 
-def expecting(data: DataConfig, notation: Notation) -> DataConfig:
-    """How a corpus is read that belongs to another one, whose tags are in this notation."""
+def expecting(data: DataConfig, scheme: str | None, notation: Notation = USUAL) -> DataConfig:
+    """How a corpus is read that belongs to another one, whose tags have this scheme and notation.
+
+    What is compared with plain labels is read as such, however its tags are spelled.
+    """
+    if scheme == PLAIN:
+        return data.model_copy(update={"scheme": PLAIN})
     if notation == USUAL or data.notation != "auto":
         return data
     return data.model_copy(update={"notation": str(notation)})

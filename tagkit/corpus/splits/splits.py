@@ -119,7 +119,7 @@ def read_scored(path: str, config: Config, kinds: LabelKinds, train: Split) -> S
     """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
     data = config.data.model_copy(update={"tree_phrases": False})
-    data = expecting(data, train.notation)
+    data = expecting(data, None, train.notation)
     return read_split(path, data, kinds, train.scheme) if path else None
 
 
@@ -207,8 +207,7 @@ def read_split(
         _refuse_one_line(source)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = ReaderOptions(
-        # What is compared with plain labels is read as such, however its tags are spelled.
-        data if expected != PLAIN else data.model_copy(update={"scheme": PLAIN}),
+        expecting(data, expected),
         with_tags=kinds.tags or kinds.classes,
         require_keys=kinds.tags,
         whole=kinds.classes,

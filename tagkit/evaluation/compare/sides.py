@@ -12,7 +12,7 @@ from functools import partial
 from itertools import tee
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.formats.columns.grid import looks_like_prose
+from tagkit.corpus.formats.columns.grid import looks_like_prose, tags_before_words
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.recognition import Found, find_format
@@ -165,7 +165,7 @@ def _side(
     def records() -> Iterator[Item]:
         # JSON Lines alone look at it, and only with tags of several columns.
         column = reading.data.first_tag_column
-        data = expecting(reading.data, seen[0] if seen else USUAL)
+        data = expecting(reading.data, None, seen[0] if seen else USUAL)
         wanted = replace(reading, data=data, column=None if column is None else str(column))
         read = format.records(source, wanted)
         seen.append(read.notation)
@@ -262,7 +262,7 @@ def _two_columns(
         tagged = (
             Sentence(each.words, each.columns[number].values, lines=each.lines) for each in found
         )
-        wanted = expecting(like, seen[0] if seen else USUAL)
+        wanted = expecting(like, None, seen[0] if seen else USUAL)
         read = respelled(tagged, name, wanted, note)
         seen.append(read.notation)
         yield from read.items
@@ -292,6 +292,8 @@ def _columns_of_pair(
         )
     last = -2 if rows and ends_with_probability(rows[0]) else -1
     gold: Column | None = data.first_tag_column
+    if gold is None and tags_before_words(source.beginning()) == (1, None):
+        gold = 0  # predictions stand behind the words
     if gold is None:
         # Before the last column of CoNLL-U there are no tags, but references of dependencies.
         gold = TAG if is_conllu else last - 1
