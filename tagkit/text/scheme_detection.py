@@ -173,7 +173,7 @@ def notation_of(
     if _is_plain(counts, odd) and named and not named.separator:
         return named
     if _is_plain(counts, odd) and scheme == IO:
-        return Notation(_outside_of(counts) or OUTSIDE, separator="")
+        return Notation(outside_of(counts) or OUTSIDE, separator="")
     return USUAL
 
 
@@ -194,10 +194,10 @@ def _candidates(counts: Counter[str]) -> Iterator[Notation]:
             found = Notation("", separator, type_first, lower, bmewo)
             rest = Counter({tag: n for tag, n in counts.items() if found.parts(tag) is None})
             others = [*rest, "o" if lower else OUTSIDE]
-            yield replace(found, outside=_outside_of(rest) or max(others, key=rest.__getitem__))
+            yield replace(found, outside=outside_of(rest) or max(others, key=rest.__getitem__))
 
 
-def _outside_of(counts: Counter[str]) -> str:
+def outside_of(counts: Counter[str]) -> str:
     """The most frequent tag that usually says that a word is in no span; empty without one."""
     usual = (tag for tag, _ in counts.most_common() if tag.upper() in _OUTSIDE_TAGS)
     return OUTSIDE if OUTSIDE in counts else next(usual, "")

@@ -45,7 +45,7 @@ PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "enc
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.batch_tokens")  # fmt: skip
 FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
-TEXTS = ("train.device", "train.metric")  # which are "auto" by default
+TEXTS = ("train.device", "train.metric", "data.notation")  # which are "auto" by default
 AUTO_PROBABILITIES = ("encoder.locked_dropout", "encoder.word_dropout")
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.

@@ -20,8 +20,8 @@ from tagkit.corpus.source.look import (
     Beginning,
     Sureness,
 )
-from tagkit.text.notation import USUAL, Notation
-from tagkit.text.scheme_detection import count_steps, judge, notation_of
+from tagkit.text.notation import Notation
+from tagkit.text.scheme_detection import count_steps, judge, notation_of, outside_of
 from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
 from tagkit.wording import listed, plural
 
@@ -283,8 +283,8 @@ def tags_before_words(lines: Sequence[str]) -> tuple[int, int | None] | None:
         return None
     notation = _notation_of_spans(first)
     # Lines to tag may have no other tag yet.
-    if notation is None and len(rows) > 1 and first.keys() == {OUTSIDE} != second.keys():
-        notation = USUAL
+    if notation is None and len(first) == 1 < len(second) and (outside := outside_of(first)):
+        notation = Notation(outside)
     if notation is None or _notation_of_spans(second):
         return None
     behind = (map(is_span_tag, map(notation.read, cells)) for cells in others)
