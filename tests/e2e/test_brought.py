@@ -3,6 +3,7 @@
 A row of a table is a shape of a file; the spans are those of the sentences that it was written of.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -140,6 +141,18 @@ def test_real_corpora_keep_all_of_their_spans(tmp_path: Path, name: str, path: s
     expected = [SPELLINGS[name].spans(each) for each in sentences]
     assert [spans_of(each) for each in found] == expected
     assert sum(map(len, expected)) > 10_000
+
+
+@pytest.mark.parametrize("name", ["0 for O", "B_PER and 0", "PER-b", "BMEWO", "PER"])
+def test_json_lines_of_tokens_are_read_alike(tmp_path: Path, name: str) -> None:
+    rows = [block.split("\n") for block in SPELLINGS[name].text(sample()).strip().split("\n\n")]
+    path = tmp_path / "corpus.jsonl"
+    pairs = [[row.split(" ") for row in block] for block in rows]
+    records = [{"tokens": [w for w, _ in each], "tags": [t for _, t in each]} for each in pairs]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records), encoding="utf-8")
+    assert [spans_of(each) for each in read(path, name)] == [
+        SPELLINGS[name].spans(each) for each in sample()
+    ]
 
 
 PLAIN = {

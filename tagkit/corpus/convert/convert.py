@@ -279,7 +279,7 @@ def _same_lines(job: _Job, converted: Converted) -> Iterator[OutputPiece]:
 
     blocks = several_times(job.source, job.reading.data, read)
 
-    def sentences(note: Callable[[str], None] = silent) -> Respelled:
+    def sentences(note: Callable[[str], None] = silent) -> Respelled[Sentence]:
         found = (block.sentence for block, _ in blocks if block.sentence is not None)
         return respelled(found, job.source.name, job.reading.data, note)
 

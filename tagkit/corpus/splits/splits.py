@@ -275,14 +275,14 @@ def split_of_records(
     reading = ReaderOptions(
         data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
     )
-    if kinds.tags and expected != PLAIN:
-        items = respelled(iter(items), name, data, notes.append).items
-    sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
+    usual = respelled(iter(items), name, expecting(data, expected), notes.append)
+    sentences = tuple(_with_labels(to_sentences(usual.items, reading), kinds, name))
     if not sentences:
         raise holds_nothing(name, kinds)
     found = "records without them"
     detection = _scheme(sentences, data, name, expected, found) if kinds.tags else None
-    return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
+    said = tuple(dict.fromkeys(notes))
+    return Split(name, sentences, detection, said, notation=usual.notation)
 
 
 def _scheme(

@@ -14,7 +14,6 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.answers.kind import RENDERED, AnswerKind, Origin, Removed, Style
 from tagkit.models.answers.min_confidence import without_unlikely
 from tagkit.models.answers.texts import Text, as_tagged
-from tagkit.text.notation import USUAL, Notation
 from tagkit.text.records import (
     Alternative,
     Document,
@@ -63,11 +62,6 @@ class LabelAnswers(AnswerKind):
     ) -> list[Prediction]:
         """As described in `min_confidence`."""
         return without_unlikely(predictions, minimum, self.scheme, self.columns, on_removed)
-
-    @property
-    def notation(self) -> Notation:
-        """That tags are written in; those of answers are in the usual one."""
-        return USUAL
 
     @abstractmethod
     def holds(self, row: Format) -> bool:
@@ -196,8 +190,9 @@ class LabelAnswers(AnswerKind):
         return record
 
     def _tagging(self, tagging: Alternative) -> dict[str, Any]:
-        tags = self.notation.written_all(tagging.tags)
-        record: dict[str, Any] = {"probability": rounded(tagging.probability), "tags": tags}
+        record: dict[str, Any] = {
+            "probability": rounded(tagging.probability), "tags": tagging.tags
+        }  # fmt: skip
         if self.spans and tagging.tagged is not None:
             record["spans"] = [without_none(span) for span in tagging.tagged.spans]
         return record

@@ -60,8 +60,8 @@ class TagAnswers(LabelAnswers):
         return self.data.scheme
 
     @cached_property
-    def notation(self) -> Notation:  # type: ignore[override]
-        """That of the training corpus."""
+    def notation(self) -> Notation:
+        """That of the training corpus, in which lines are written; answers have the usual one."""
         return notation_named(self.data.notation) or USUAL
 
     def _own(self, answer: TaggedText) -> TaggedText:
@@ -173,7 +173,7 @@ class TagAnswers(LabelAnswers):
     def labels(self, answer: TaggedText, style: Style) -> dict[str, Any]:
         """Tokens and spans with their offsets."""
         return {
-            "tokens": [without_none(token) for token in self._own(answer).tokens],
+            "tokens": [without_none(token) for token in answer.tokens],
             "spans": [without_none(span) for span in answer.spans],
         }
 
