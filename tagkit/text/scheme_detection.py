@@ -233,7 +233,8 @@ def _is_shown(counts: Counter[str], notation: Notation) -> bool:
         return is_usual_outside and [*labels] == [""] and {"B", "I"} <= prefixes
     if not all(any(map(str.isalpha, label)) for label in labels):
         return False
-    if notation.type_first and max(labels.values()) == 1:  # hepatitis-B
+    # Of a type with one prefix, such as hepatitis-B, nothing tells what the letter is.
+    if notation.type_first and max(labels.values()) == 1 and (prefixes != {"I"} or len(labels) < 2):
         return False
     return is_usual_outside or _ODD_PER_SPAN_TAG * counts[notation.outside] > tokens
 

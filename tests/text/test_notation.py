@@ -69,6 +69,7 @@ def test_the_usual_notation_changes_nothing() -> None:
         ("B_PER I_PER O O", "B_PER O"),
         ("PER/B PER/I O", "PER/B O"),
         ("b-per i-per o", "b-PER o"),
+        ("PER_I LOC_I 0", "PER_B 0"),
         ("B-PER M-PER E-PER W-LOC O", "W-PER O"),
         ("B-X I-X rest rest", "B-X rest"),
         ("B I 0", "B-PER 0"),
