@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tagkit.text.notation import SEPARATORS, USUAL, Notation, notation_named
@@ -21,6 +21,8 @@ TYPES = st.text(st.sampled_from("abPX-_/:.1"), min_size=1, max_size=5)
 
 
 @given(NOTATIONS, TYPES)
+@example(Notation("0", "_", type_first=True), "a_b")
+@example(Notation("0", "_"), "a_b-c")
 def test_a_tag_there_and_back_is_the_same(notation: Notation, label: str) -> None:
     prefixes = ["I"] if not notation.separator else sorted({*notation.letters.values()})
     for prefix in prefixes:
