@@ -25,6 +25,7 @@ from tagkit.config.values import (
     TrainScheme,
 )
 from tagkit.limits import MAX_LINE_CHARS
+from tagkit.text.notation import notation_named
 
 _OF_BYTE_PAIRS = Needs(
     "data.unit",
@@ -43,6 +44,12 @@ def _distinct_columns(columns: TagColumns | None) -> TagColumns | None:
     if not named or len(set(named)) < len(named):
         raise ValueError("expected one column or more, each once")
     return named
+
+
+def _known_notation(text: str) -> str:
+    """The notation by its usual example."""
+    notation = notation_named(text)
+    return text if notation is None else str(notation)
 
 
 def canonical_column(column: Column) -> Column:
@@ -244,6 +251,17 @@ class DataConfig(Section):
     ] = "error"
     # Detected by the tags themselves; to name it matters where a small file fits several.
     scheme: Annotated[Scheme, Option("Tag scheme of the files.", tasks=TAGS)] = "auto"
+    # Detected too; to name it matters where another tag than a usual one means no span.
+    notation: Annotated[
+        str,
+        AfterValidator(_known_notation),
+        Option(
+            "Spelling of the tags: a first tag of a span, and the tag of what is no span, such as "
+            "'B_PER 0'.",
+            "recognised",
+            tasks=TAGS,
+        ),
+    ] = "auto"
     # Iobes tells the end of a span from its inside, which helps (Ratinov and Roth 2009).
     train_scheme: Annotated[
         TrainScheme,

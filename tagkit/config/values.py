@@ -124,7 +124,7 @@ def _is_positive(text: str) -> bool:
 
 
 Scheme = Annotated[
-    Literal["auto", "iob1", "iob2", "iobes", "bilou", "bmes", "labels"],
+    Literal["auto", "iob1", "iob2", "iobes", "bilou", "bmes", "io", "labels"],
     BeforeValidator(canonical_scheme),
 ]
 TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(_learnable)]

@@ -7,7 +7,12 @@ asks it and refuses what cannot be trained on or scored. The rules:
    means BMES where BMES fits better.
 2. Tags without prefixes are plain labels; a few of them among tags of spans are mistakes.
 3. Of the span schemes the one that forbids the fewest transitions of the corpus is taken; of
-   several that forbid equally few, the expected one (that of train, for dev), else IOB2.
+   several that forbid equally few, the expected one (that of train, for dev), else IOB2. IO, which
+   cannot tell two neighbours of one type apart, is never taken unless it is named or expected.
+
+Before that `notation_of` decides how tags are spelled, and readers have them in the usual way. Only
+where all tags but one, that of what is no span, and a few mistakes are those of spans in another
+notation is it taken: labels such as parts of speech never are.
 """
 
 from collections import Counter
@@ -16,12 +21,15 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, repeat
 
 from tagkit.errors import FormatError, SchemeError
+from tagkit.text.notation import SEPARATORS, USUAL, Notation
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import (
     ALL_PREFIXES,
     DISPLAY,
+    IO,
     OUTSIDE,
     PLAIN,
+    PREFIXES,
     has_spans,
     is_span_tag,
     may_follow,
@@ -38,6 +46,12 @@ _BY_PREFERENCE = ("iob2", "iobes", "bilou", "bmes", "iob1")
 # Between the two: one tag without a prefix for every four with one.
 _ODD_PER_SPAN_TAG = 4
 _ROW = 500  # tags of which the steps are looked at together
+# In another notation than the usual one: one mistake for so many tags of spans.
+_SPAN_TAGS_PER_MISTAKE = 20
+# Tags of words in no span, in capitals. Another one has to be as frequent as odd tags are not.
+_OUTSIDE_TAGS = frozenset(
+    "O 0 _ - -- * . # N X NA N/A NONE NULL NIL OTHER OUT OUTSIDE NO NEGATIVE BLANK PAD".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +147,98 @@ def _kinds_of_steps(sequences: Iterable[Sequence[str]]) -> set[Step]:
     return kinds.union(pairwise(row))
 
 
+def notation_of(
+    counts: Counter[str], scheme: str = "auto", named: Notation | None = None
+) -> Notation:
+    """How the tags of a corpus are spelled; the usual notation where they are no tags of spans.
+
+    Args:
+        counts: how often each tag occurs.
+        scheme: that is named (data.scheme), or "auto".
+        named: a notation that is named (data.notation), or that of train for dev; it is taken where
+            the tags fit it. None for none.
+    """
+    odd = _tags_without_prefix(counts)
+    if scheme == PLAIN or named == USUAL or not odd:
+        return USUAL
+    found = [each for each in _candidates(counts) if _is_shown(counts, each)]
+    if named and named.separator:
+        # In dev nothing but the tag of what is no span may stand, so that nothing shows by itself.
+        fits = _SPAN_TAGS_PER_MISTAKE * _odd_tokens(counts, named) <= counts.total()
+        found = [named] if fits else found
+    best = min(found, key=lambda each: _odd_tokens(counts, each), default=USUAL)
+    if best != USUAL and _odd_tokens(counts, best) < sum(counts[tag] for tag in odd):
+        return best
+    # Any label is a type without a prefix: where spans are wanted, and there are no other tags.
+    if _is_plain(counts, odd) and named and not named.separator:
+        return named
+    if _is_plain(counts, odd) and scheme == IO:
+        return Notation(outside_of(counts) or OUTSIDE, separator="")
+    return USUAL
+
+
+def _candidates(counts: Counter[str]) -> Iterator[Notation]:
+    """The notations that most tags may be in, each with the likeliest tag of what is no span."""
+    seen: Counter[tuple[str, bool, bool]] = Counter()
+    for tag, count in counts.items():
+        if len(tag) == 1:
+            seen["-", False, tag.islower()] += count
+        elif len(tag) > 2 and tag[1] in SEPARATORS:
+            seen[tag[1], False, tag[0].islower()] += count
+        if len(tag) > 2 and tag[-2] in SEPARATORS:
+            seen[tag[-2], True, tag[-1].islower()] += count
+    total, largest = counts.total(), max(counts.values())
+    for (separator, type_first, lower), tokens in seen.most_common(4):
+        # Of labels that are none of spans few look so: this is asked of every column of words.
+        for bmewo in (False, True) if 10 * (tokens + largest) >= 9 * total else ():
+            found = Notation("", separator, type_first, lower, bmewo)
+            rest = Counter({tag: n for tag, n in counts.items() if found.parts(tag) is None})
+            others = [*rest, "o" if lower else OUTSIDE]
+            yield replace(found, outside=outside_of(rest) or max(others, key=rest.__getitem__))
+
+
+def outside_of(counts: Counter[str]) -> str:
+    """The most frequent tag that usually says that a word is in no span; empty without one."""
+    usual = (tag for tag, _ in counts.most_common() if tag.upper() in _OUTSIDE_TAGS)
+    return OUTSIDE if OUTSIDE in counts else next(usual, "")
+
+
+def _odd_tokens(counts: Counter[str], notation: Notation) -> int:
+    """Number of tokens with a tag that is none of a notation."""
+    return sum(
+        count
+        for tag, count in counts.items()
+        if tag not in (notation.outside, OUTSIDE) and notation.parts(tag) is None
+    )
+
+
+def _is_shown(counts: Counter[str], notation: Notation) -> bool:
+    """Whether tags, all but a few of which are in a notation, are those of spans and no others."""
+    found = {
+        tag: parts
+        for tag in counts
+        if tag != notation.outside and (parts := notation.parts(tag)) is not None
+    }
+    tokens = sum(counts[tag] for tag in found)
+    if notation == USUAL or _SPAN_TAGS_PER_MISTAKE * _odd_tokens(counts, notation) > tokens:
+        return False
+    prefixes = {prefix for prefix, _ in found.values()}
+    if notation.bmewo and not any("W" in (tag[:1] + tag[-1:]).upper() for tag in found):
+        return False
+    if not (prefixes & {"B", "I"} and any(prefixes <= known for known in PREFIXES.values())):
+        return False
+    is_usual_outside = notation.outside.upper() in _OUTSIDE_TAGS
+    labels = Counter(label for _, label in found.values())
+    if "" in labels:  # bare prefixes, which may be any labels
+        return is_usual_outside and [*labels] == [""] and {"B", "I"} <= prefixes
+    if not all(any(map(str.isalpha, label)) for label in labels):
+        return False
+    # Of a type with one prefix, such as hepatitis-B, nothing tells what the letter is.
+    if notation.type_first and max(labels.values()) == 1 and (prefixes != {"I"} or len(labels) < 2):
+        return False
+    return is_usual_outside or _ODD_PER_SPAN_TAG * counts[notation.outside] > tokens
+
+
 def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None) -> Judgement:
     """The scheme that is named, or the one that fits best.
 
@@ -154,6 +260,8 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
     counted = _without(steps, odd)
     illegal = {scheme: illegal_in(counted, scheme) for scheme in _BY_PREFERENCE}
     scheme = min(illegal, key=illegal.__getitem__)  # min() keeps the first of equals
+    if IO in (named, expected):
+        illegal[IO] = illegal_in(counted, IO)
     if named == "iobes" and illegal["bmes"] < illegal["iobes"]:
         scheme = "bmes"
     elif named != "auto":

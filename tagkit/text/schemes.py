@@ -7,6 +7,7 @@
 | iobes  | B-X E-X, S-X; I-X between B-X and E-X     | BIOES       |
 | bilou  | B-X L-X, U-X; I-X between B-X and L-X     | BILUO       |
 | bmes   | B-X E-X, S-X; M-X between B-X and E-X     | BMESO       |
+| io     | I-X I-X, I-X; neighbours of a type are one | X X, X     |
 | labels | none: each word has a label of its own    | POS and so on |
 
 IOB1 is from Ramshaw and Marcus, "Text chunking using transformation-based learning" (1995); Tjong
@@ -21,13 +22,17 @@ corpus is in is decided in `scheme_detection`.
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from tagkit.text.notation import ALL_PREFIXES as ALL_PREFIXES
+from tagkit.text.notation import OUTSIDE as OUTSIDE
+from tagkit.text.notation import join_tag as join_tag
+from tagkit.text.notation import split_tag as split_tag
 from tagkit.text.records import Span
+from tagkit.text.scheme_names import IO as IO
 from tagkit.text.scheme_names import PLAIN as PLAIN
 from tagkit.text.scheme_names import SPAN_SCHEMES as SPAN_SCHEMES
 
-SCHEMES = (*SPAN_SCHEMES, PLAIN)
-DISPLAY = {**{scheme: scheme.upper() for scheme in SPAN_SCHEMES}, PLAIN: "labels"}
-OUTSIDE = "O"
+SCHEMES = (*SPAN_SCHEMES, IO, PLAIN)
+DISPLAY = {**{scheme: scheme.upper() for scheme in (*SPAN_SCHEMES, IO)}, PLAIN: "labels"}
 
 # The prefixes of each scheme. BMES, of Chinese word segmentation, writes M for the I of IOBES.
 PREFIXES = {
@@ -36,8 +41,8 @@ PREFIXES = {
     "iobes": frozenset("BIES"),
     "bilou": frozenset("BILU"),
     "bmes": frozenset("BMES"),
+    "io": frozenset("I"),
 }
-ALL_PREFIXES = frozenset("BIESLUM")
 # Rules are written once, for the prefixes of IOBES: begin, inside, end and single.
 _AS_IOBES = {"L": "E", "U": "S", "M": "I"}
 # What the inside of a span in BMES is in IOBES, and the reverse.
@@ -48,21 +53,6 @@ _FROM_IOBES = {"bilou": {"E": "L", "S": "U"}, "bmes": {"I": "M"}}
 def has_spans(scheme: str | None) -> bool:
     """Whether tags of a scheme mean spans; those of plain labels do not, nor does None."""
     return scheme is not None and scheme != PLAIN
-
-
-def split_tag(tag: str) -> tuple[str, str]:
-    """Prefix and label of a tag of a span scheme: 'B-LOC-GPE' is ('B', 'LOC-GPE'), 'O' ('O', '').
-
-    Split at the first '-' only; labels may hold more of them.
-    """
-    # rpartition would take 'GPE' of 'B-LOC-GPE' for the label, and so does a split at every '-'.
-    prefix, _, label = tag.partition("-")
-    return prefix, label
-
-
-def join_tag(prefix: str, label: str) -> str:
-    """The tag of a prefix and a label; a bare prefix for an empty label."""
-    return f"{prefix}-{label}" if label else prefix
 
 
 def is_span_tag(tag: str) -> bool:
@@ -93,6 +83,8 @@ def _spell(tag: str, scheme: str) -> tuple[str, str] | None:
 def _legal(before: tuple[str, str] | None, after: tuple[str, str] | None, scheme: str) -> bool:
     if before is None or after is None:
         return False
+    if scheme == IO:
+        return True
     same_label = before[1] == after[1]
     # In IOB1 and IOB2 a span needs no end: only the first tag of a span can be wrong.
     if scheme == "iob1":  # B only separates two adjacent spans of one label
@@ -227,6 +219,8 @@ def _tag(scheme: str, label: str, first: bool, final: bool, touches: bool) -> st
         prefix = "B" if first and touches else "I"
     elif scheme == "iob2":
         prefix = "B" if first else "I"
+    elif scheme == IO:
+        prefix = "I"
     else:
         prefix = {(True, True): "S", (True, False): "B", (False, True): "E"}.get(
             (first, final), "I"

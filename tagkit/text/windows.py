@@ -9,9 +9,10 @@ span, the seam is in the middle, and a span goes to the window in whose share it
 probability is that of the window that the tag or span comes from.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from tagkit.text.records import Prediction, Sentence, Span, TagColumn
 from tagkit.text.schemes import from_spans, has_spans, span_tuples
@@ -122,3 +123,21 @@ def _seam(left: tuple[int, Prediction], right: tuple[int, Prediction], least: in
     }
     free = [at for at in range(max(least, begin), end + 1) if at not in inside]
     return min(free, key=lambda at: (abs(at - middle), at), default=middle)
+
+
+def divides_any(spans: Iterable[tuple[int, int]]) -> Callable[[int], bool]:
+    """A function that says whether a cut at a place would divide a span.
+
+    Args:
+        spans: start and end of each; they may overlap, and stand in any order.
+    """
+    ordered = sorted(spans)
+    starts = [start for start, _ in ordered]
+    # Running maximum: of spans that overlap, the last one need not reach furthest.
+    ends = list(accumulate((end for _, end in ordered), max))
+
+    def divides(at: int) -> bool:
+        before = bisect_left(starts, at)  # spans that begin left of the cut
+        return before > 0 and ends[before - 1] > at
+
+    return divides

@@ -41,7 +41,7 @@ PROBABILITIES = ("encoder.dropout", "train.momentum", "train.average_decay", "he
                  "head.label_smoothing", "embeddings.dropout", "encoder.weight_drop")  # fmt: skip
 FROM_0 = ("data.train_sentences", "train.warmup_steps", "train.batch_tokens")
 FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
-TEXTS = ("train.device", "train.metric")  # which are "auto" by default
+TEXTS = ("train.device", "train.metric", "data.notation")  # which are "auto" by default
 AUTO_PROBABILITIES = ("encoder.locked_dropout", "encoder.word_dropout")
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.

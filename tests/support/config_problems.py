@@ -40,7 +40,7 @@ CHOICES = {
     "data.label_level": ("coarse", "fine"),
     "data.tree_labels": ("fine", "binary"),
     "data.on_misaligned": ("error", "expand", "shrink", "drop"),
-    "data.scheme": ("auto", "iob1", "iob2", "iobes", "bilou", "bmes", "labels"),
+    "data.scheme": ("auto", "iob1", "iob2", "iobes", "bilou", "bmes", "io", "labels"),
     "data.train_scheme": ("iob2", "iobes", "bilou"),
     # Those of a table follow it, as the test below holds: a new row is checked here too.
     "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tagkit.models.tagging.tagger import TagTask
 from tagkit.text.records import Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, to_spans
-from tagkit.text.windows import cut, join, windows, windows_between_spans
+from tagkit.text.windows import cut, divides_any, join, windows, windows_between_spans
 from tagkit.training.trainer import train
 
 
@@ -240,3 +240,17 @@ def test_a_long_sentence_is_predicted_with_probabilities_where_seams_would_cross
     assert [token.text for token in found.tokens] == [f"w{at}" for at in range(21)]
     probabilities = [token.probability for token in found.tokens]
     assert [round((p or 0) % 1 * 1000) for p in probabilities] == list(range(21))
+
+
+_spans = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 8)).map(lambda ends: (min(ends), max(ends)))
+)
+
+
+@given(_spans)
+def test_a_cut_divides_a_span_that_begins_before_it_and_ends_behind_it(
+    spans: list[tuple[int, int]],
+) -> None:
+    divides = divides_any(spans)
+    for at in range(10):
+        assert divides(at) == any(start < at < end for start, end in spans)

@@ -156,7 +156,7 @@ class EvalOptions:
     scheme: Annotated[
         str,
         typer.Option(
-            help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou, bmes or labels.",
+            help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou, bmes, io or labels.",
             metavar="SCHEME",
             autocompletion=values_of("data.scheme"),
         ),

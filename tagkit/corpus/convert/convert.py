@@ -15,9 +15,10 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format, settled
 from tagkit.corpus.records.alignment import overlaps, to_document, to_sentences
 from tagkit.corpus.records.answers import Answer, as_items, column_names, holds_sentences, left_out
+from tagkit.corpus.records.notations import Respelled, respelled
 from tagkit.corpus.records.record_checks import RecordFacts, facts_of
 from tagkit.corpus.source.layout import CONLLU, Layout, column_options
-from tagkit.corpus.source.options import Item, ReaderOptions, source_of
+from tagkit.corpus.source.options import Item, ReaderOptions, silent, source_of
 from tagkit.corpus.source.pieces import OutputPiece, Writing, naming_file, one_file
 from tagkit.corpus.source.rereading import several_times
 from tagkit.corpus.source.source import Source
@@ -277,22 +278,24 @@ def _same_lines(job: _Job, converted: Converted) -> Iterator[OutputPiece]:
         return ((block, reader.layout) for block in reader.blocks(source.pieces()))
 
     blocks = several_times(job.source, job.reading.data, read)
-    facts = facts_of(_sentences_of(blocks))
+
+    def sentences(note: Callable[[str], None] = silent) -> Respelled[Sentence]:
+        found = (block.sentence for block, _ in blocks if block.sentence is not None)
+        return respelled(found, job.source.name, job.reading.data, note)
+
+    found = sentences(job.reading.note if job.scheme else silent)
+    facts = facts_of(found.items)
     if not facts.count:
         raise DataError(f"{job.source.name}: holds nothing to convert")
     if job.scheme:
-        note_schemes(job, job.scheme, detection_of(job, facts, _sentences_of(blocks)))
+        note_schemes(job, job.scheme, detection_of(job, facts, sentences().items))
     for block, layout in blocks:
         converted.records += block.sentence is not None
         if job.scheme and block.sentence and layout:
-            tags = convert(block.sentence.tags or (), job.scheme)
+            tags = convert(found.notation.read_all(block.sentence.tags or ()), job.scheme)
             yield from one_file(replace_tags(block, layout, tags))
         else:
             yield from one_file(block.lines)
-
-
-def _sentences_of(blocks: Iterable[tuple[LineBlock, Layout | None]]) -> Iterator[Sentence]:
-    return (block.sentence for block, _ in blocks if block.sentence is not None)
 
 
 def as_sentences(job: _Job, items: Iterable[Item], facts: RecordFacts) -> Iterator[Sentence]:

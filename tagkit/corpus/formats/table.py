@@ -40,6 +40,7 @@ from tagkit.corpus.formats.tables.delimited import (
     write_csv,
     write_tsv,
 )
+from tagkit.corpus.records.notations import respelled
 from tagkit.corpus.source.look import Look, look_at_text
 from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
 from tagkit.corpus.source.pieces import OutputPiece, Writing
@@ -108,7 +109,11 @@ class Format:
         """
         assert self.read is not None  # `FORMATS` has only such rows
         found = self.read(source, settled(reading, self))
-        return found if isinstance(found, ReadRecords) else ReadRecords(found)
+        read = found if isinstance(found, ReadRecords) else ReadRecords(found)
+        if not reading.with_tags:
+            return read
+        usual = respelled(read.items, source.name, reading.data, reading.note)
+        return replace(read, items=usual.items, notation=usual.notation)
 
 
 # All three are distinguished by their keys (`jsonl_keys.kind_of`), so they share the endings.

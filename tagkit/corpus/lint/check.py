@@ -9,6 +9,7 @@ from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.lint.checks import CHECKS, Problem
 from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts
 from tagkit.corpus.lint.summary import LabelSummary, Locator, Summary, summarise
+from tagkit.corpus.records.notations import expecting
 from tagkit.corpus.source.options import silent
 from tagkit.corpus.source.source import source_name
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
@@ -56,7 +57,8 @@ def check_files(
     for path in paths:
         # Few tags may fit several schemes: as in training, that of train is preferred.
         judged = files[0].columns[0].judged if files else None
-        files.append(summarise(path, data, judged.scheme if judged else None))
+        like = expecting(data, None, files[0].notation) if files else data
+        files.append(summarise(path, like, judged.scheme if judged else None))
     if whole := [file for file in files if file.number and not file.refusal]:
         formats = [file.format for file in whole]
         refuse_unread_columns(data, source_name(whole[0].path), formats)

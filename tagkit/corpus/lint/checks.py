@@ -22,7 +22,7 @@ from tagkit.corpus.source.source import source_name
 from tagkit.corpus.splits.counts import LONG, are_counted
 from tagkit.corpus.splits.joined_classes import JOINED_REMEDY, joined_classes, joined_problem
 from tagkit.errors import FormatError, TagkitError
-from tagkit.text.schemes import DISPLAY
+from tagkit.text.schemes import DISPLAY, OUTSIDE
 from tagkit.wording import first_of, plural, quoted, shown_name
 
 TEXT = "text"  # the format of plain lines
@@ -30,6 +30,7 @@ _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostl
 # With at least so many texts it is odd that every second one has a label of its own: probably a
 # column of IDs or of texts was taken for that of labels.
 _TEXTS = 20
+_IN_RUNS = 10  # one label of so many repeats the one before it, where they are types of spans
 _SHARED = 0.01  # share of long sentences that are in train too, from which it is worth a warning
 _REPEATED = 0.02  # share of long sentences that are repeated, likewise
 _MOST_SHOWN = 10  # words with several labels
@@ -173,6 +174,20 @@ def _useless_labels(file: Summary, earlier: Sequence[Summary]) -> Iterator[Probl
             message += "are they those of a column that holds no labels?"
             # Nothing is learnt of ids, or of the texts themselves.
             yield Problem(severity if len(counts) == total else "warning", "many-labels", message)
+
+
+def _labels_in_runs(file: Summary, _: Sequence[Summary]) -> Iterator[Problem]:
+    """Labels that may be types of spans: beside O, the commonest, the same one comes in runs."""
+    column = file.columns[0]
+    counts = Counter() if column.spans else column.tags
+    others = counts.total() - counts[OUTSIDE]
+    repeated = {pair: n for pair, n in column.steps.items() if pair[0] == pair[1] != OUTSIDE}
+    is_commonest = counts[OUTSIDE] == max(counts.values(), default=0)
+    if others and is_commonest and _IN_RUNS * sum(repeated.values()) >= others:
+        label = shown_name(max(repeated, key=repeated.__getitem__)[0])
+        message = f"labels beside O come in runs ({label} {label}): if they are types of spans, "
+        message += "data.scheme=io reads them so, and neighbours of one type as one span"
+        yield Problem("note", "labels-in-runs", message, sum(repeated.values()))
 
 
 def _label_spelling(file: Summary, _: Sequence[Summary]) -> Iterator[Problem]:
@@ -472,6 +487,7 @@ CHECKS: Sequence[Check] = (
     _odd_tags,
     _illegal_transitions,
     _useless_labels,
+    _labels_in_runs,
     _label_spelling,
     _few_examples,
     _joined_classes,

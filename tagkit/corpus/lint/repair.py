@@ -20,14 +20,16 @@ from tagkit.corpus.formats.folders.file_sets import files_of
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.lint.odd_lines import ODDITIES, oddities_of
 from tagkit.corpus.lint.summary import LabelSummary, tag_columns
+from tagkit.corpus.records.notations import respelled
 from tagkit.corpus.source.decoding import is_utf_8
 from tagkit.corpus.source.layout import BLANK, Layout, column_options
-from tagkit.corpus.source.options import source_of
+from tagkit.corpus.source.options import silent, source_of
 from tagkit.corpus.source.source import STDIN, Source, is_regular
 from tagkit.corpus.splits.counts import is_long
 from tagkit.errors import DataError, FormatError
 from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
+from tagkit.text.notation import USUAL
 from tagkit.text.scheme_detection import Judgement, steps_of
 from tagkit.text.schemes import convert
 from tagkit.wording import quoted, shown_name
@@ -160,8 +162,11 @@ class _Repair:
         self.unread = {error.line for error in self.left}
         self.layout = reader.layout
         self.columns = tag_columns(data)
+        found = (block.sentence for block in self.blocks if block.sentence)
+        read = respelled(found, source.name, data, silent)
+        self.notation, sentences = read.notation, [*read.items]
         for column in self.columns:
-            column.see([block.sentence for block in self.blocks if block.sentence])
+            column.see(sentences)
         # Lines by kind and message: one entry in the report for a thousand lines with CRLF.
         self.done: dict[tuple[str, str], list[int]] = {}
 
@@ -208,13 +213,14 @@ class _Repair:
             if judged is None or sentence is None:
                 continue
             old = column.tags_in(sentence)
-            new = _mended(old, judged)
+            own = self.notation if column.place is None else USUAL
+            new = own.written_all(_mended(own.read_all(old), judged))
             for row, before, after in zip(block.rows, old, new, strict=True):
                 line = block.first_line + row
                 if before != after:
                     message = f"{column.said}{shown_name(before)} is now {shown_name(after)}"
                     self._say("illegal-transition", message, line)
-                if after in judged.odd:
+                if own.read(after) in judged.odd:
                     odd = f"{column.said}tag {quoted(after)} is of no scheme"
                     self.left.append(FormatError(self.source.name, line, odd))
             if new != old:

@@ -17,14 +17,16 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.odd_lines import OddLines
 from tagkit.corpus.records.alignment import to_sentences
+from tagkit.corpus.records.notations import expecting
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.decoding import ByteFacts
 from tagkit.corpus.source.layout import NO_TAGS
-from tagkit.corpus.source.options import ReaderOptions, silent, source_of
+from tagkit.corpus.source.options import Item, ReaderOptions, silent, source_of
 from tagkit.corpus.source.rereading import several_times
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.counts import LOOKED_AT, is_long
 from tagkit.errors import TagkitError
+from tagkit.text.notation import USUAL, Notation
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Judgement, Step, judge, steps_in, steps_of
 from tagkit.text.schemes import (
@@ -198,6 +200,7 @@ class Summary:
         errors: lines that cannot be read, spans that fit no tokens.
         notes: of its reader.
         refusal: why its end was not reached; None where it was.
+        notation: that its tags are spelled in; they are counted in the usual one.
         odd_lines: of a column file, as they stand on disk.
         facts: what the bytes show.
     """
@@ -219,6 +222,7 @@ class Summary:
     errors: list[TagkitError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     refusal: TagkitError | None = None
+    notation: Notation = USUAL
     odd_lines: OddLines = field(default_factory=OddLines)
     facts: ByteFacts = field(default_factory=lambda: ByteFacts("utf-8"))
 
@@ -334,14 +338,16 @@ def _read(source: Source, summary: Summary) -> Iterator[Sentence]:
         if summary.format.is_grid:  # the lines of other formats are not shown one by one
             source.watch(summary.odd_lines.see)
     reading = ReaderOptions(
-        summary.data,
+        expecting(summary.data, summary.columns[0].expected),
         require_keys=True,
         digests=source.digests,
         note=summary.notes.append if is_first else silent,
         on_error=summary.errors.append if is_first else lambda _: None,
     )
     try:
-        yield from _sentences(source, summary.format, reading)
+        read = summary.format.records(source, reading)
+        summary.notation = read.notation
+        yield from _sentences(source, read.items, reading)
     except TagkitError as error:
         # What was read before it is checked all the same.
         if is_first:
@@ -350,9 +356,9 @@ def _read(source: Source, summary: Summary) -> Iterator[Sentence]:
             raise
 
 
-def _sentences(source: Source, format: Format, reading: ReaderOptions) -> Iterator[Sentence]:
+def _sentences(source: Source, items: Iterable[Item], reading: ReaderOptions) -> Iterator[Sentence]:
     over_ends = SpansOverEnds()
-    for item in format.records(source, reading).items:
+    for item in items:
         # Of several files in a folder a line's number alone says nothing.
         of_other_file = isinstance(item, Document) and item.source not in ("", source.name)
         if isinstance(item, Document) and item.spans is None:

@@ -16,8 +16,8 @@ from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.errors import FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_document
 from tagkit.text.schemes import from_spans, to_spans
-from tagkit.text.span_cuts import divides_any
 from tagkit.text.tokenizer import TOKENIZERS
+from tagkit.text.windows import divides_any
 from tagkit.wording import plural, quoted, shown_name
 
 Place = tuple[int, int]

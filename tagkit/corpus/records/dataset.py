@@ -10,6 +10,7 @@ from pathlib import Path
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.layout import Layout
 from tagkit.errors import DataError
+from tagkit.text.notation import USUAL, Notation
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection
 from tagkit.text.schemes import OUTSIDE, has_spans, span_tuples
@@ -43,6 +44,7 @@ class Split:
         weights: of the sentences in the loss, at least 0; None where all weigh the same.
         digest: SHA-256 of what was read; None of a part that was held out, and of records of a
             program.
+        notation: that the tags are spelled in by the file; here they are in the usual one.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Split:
     format: str = field(default="", compare=False)
     weights: tuple[float, ...] | None = field(default=None, compare=False)
     digest: str | None = field(default=None, compare=False)
+    notation: Notation = field(default=USUAL, compare=False)
 
     @property
     def scheme(self) -> str | None:

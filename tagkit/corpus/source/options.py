@@ -9,6 +9,7 @@ from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.layout import Layout
 from tagkit.corpus.source.source import Source, read_text
 from tagkit.errors import FormatError
+from tagkit.text.notation import USUAL, Notation
 from tagkit.text.records import Document, Sentence
 
 Item = Sentence | Document
@@ -123,7 +124,9 @@ class ReadRecords:
         items: the records, in order, as they are read.
         layout: where things are in the lines of a column file; None for other formats, and where no
             line has a token.
+        notation: that the tags were read in; those of the records are in the usual one.
     """
 
     items: Iterator[Item]
     layout: Layout | None = None
+    notation: Notation = USUAL

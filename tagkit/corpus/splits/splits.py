@@ -19,6 +19,7 @@ from tagkit.corpus.formats.columns.grid import grid_of
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
+from tagkit.corpus.records.notations import expecting, respelled
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.digests import Digests
@@ -93,8 +94,8 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     """
     refuse_one_pipe_for_two(config.data)
     train = read_train(config, kinds)
-    dev = read_scored(config.data.dev_file, config, kinds, train.scheme)
-    test = read_scored(config.data.test_file, config, kinds, train.scheme)
+    dev = read_scored(config.data.dev_file, config, kinds, train)
+    test = read_scored(config.data.test_file, config, kinds, train)
     return as_corpus(config, kinds, train, dev, test)
 
 
@@ -125,11 +126,12 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     return train
 
 
-def read_scored(path: str, config: Config, kinds: LabelKinds, scheme: str | None) -> Split | None:
+def read_scored(path: str, config: Config, kinds: LabelKinds, train: Split) -> Split | None:
     """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
     data = config.data.model_copy(update={"tree_phrases": False})
-    return read_split(path, data, kinds, scheme) if path else None
+    data = expecting(data, None, train.notation)
+    return read_split(path, data, kinds, train.scheme) if path else None
 
 
 def as_corpus(
@@ -216,7 +218,7 @@ def read_split(
         _refuse_one_line(source)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = ReaderOptions(
-        data,
+        expecting(data, expected),
         with_tags=kinds.tags or kinds.classes,
         require_keys=kinds.tags,
         whole=kinds.classes,
@@ -243,6 +245,7 @@ def read_split(
         layout=records.layout,
         format=format.name,
         digest=digests.of(path),
+        notation=records.notation,
     )
 
 
@@ -283,12 +286,14 @@ def split_of_records(
     reading = ReaderOptions(
         data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
     )
-    sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
+    usual = respelled(iter(items), name, expecting(data, expected), notes.append)
+    sentences = tuple(_with_labels(to_sentences(usual.items, reading), kinds, name))
     if not sentences:
         raise holds_nothing(name, kinds)
     found = "records without them"
     detection = _scheme(sentences, data, name, expected, found) if kinds.tags else None
-    return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
+    said = tuple(dict.fromkeys(notes))
+    return Split(name, sentences, detection, said, notation=usual.notation)
 
 
 def _scheme(

@@ -63,7 +63,7 @@ from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.records import Document, LabelScore, Sentence, Span, joined
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, SpanTuple, from_spans, has_spans, span_tuples
-from tagkit.text.span_cuts import divides_any
+from tagkit.text.windows import divides_any
 from tagkit.wording import listed
 
 # Of a record of JSON Lines, beside its classes; `tagkit predict` writes it.

@@ -12,11 +12,12 @@ from functools import partial
 from itertools import tee
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus.formats.columns.grid import looks_like_prose
+from tagkit.corpus.formats.columns.grid import looks_like_prose, tags_before_words
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.table import FORMATS, Format, by_name
+from tagkit.corpus.records.notations import expecting, respelled
 from tagkit.corpus.source.layout import (
     CONLLU,
     TAG,
@@ -29,8 +30,9 @@ from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.scores.pairing import Labelled
+from tagkit.text.notation import USUAL, Notation
 from tagkit.text.records import Sentence
-from tagkit.wording import listed, plural
+from tagkit.wording import listed, once, plural
 
 _OTHER_COLUMN = ". pred_column names another column"
 _NAME_FILE = "name a file with the predictions with pred=..."
@@ -90,7 +92,7 @@ def open_sides(
     gold = source_of(gold_file, data)
     formats = [_format_of(gold, data, note, predicted=False)]
     if predicted_file is None:
-        return _two_columns(gold, formats[0], data, pred_column)
+        return _two_columns(gold, formats[0], data, pred_column, note)
     predicted = source_of(predicted_file, data)
     formats.append(_format_of(predicted, data, note, predicted=True))
     sources = gold, predicted
@@ -149,18 +151,25 @@ def _two_files(
         compared_with=gold_file,
     )
     several = formats[1].is_grid and len(_first_cells(sources[1])) > 2  # a word, its tag, and more
+    # Of gold, once it is read, which it is first: predictions in which nothing was found show none.
+    seen: list[Notation] = []
     return (
-        _side(sources[0], formats[0], gold, other_column(formats[0].name, data)),
-        _side(sources[1], formats[1], predicted, _OTHER_COLUMN if several else ""),
+        _side(sources[0], formats[0], gold, other_column(formats[0].name, data), seen),
+        _side(sources[1], formats[1], predicted, _OTHER_COLUMN if several else "", seen),
     )
 
 
-def _side(source: Source, format: Format, reading: ReaderOptions, remedy: str) -> Side:
+def _side(
+    source: Source, format: Format, reading: ReaderOptions, remedy: str, seen: list[Notation]
+) -> Side:
     def records() -> Iterator[Item]:
         # JSON Lines alone look at it, and only with tags of several columns.
         column = reading.data.first_tag_column
-        wanted = replace(reading, column=None if column is None else str(column))
-        yield from format.records(source, wanted).items
+        data = expecting(reading.data, None, seen[0] if seen else USUAL)
+        wanted = replace(reading, data=data, column=None if column is None else str(column))
+        read = format.records(source, wanted)
+        seen.append(read.notation)
+        yield from read.items
 
     return Side(source.name, format, records(), remedy)
 
@@ -210,7 +219,11 @@ def _column_of_predictions(
 
 
 def _two_columns(
-    source: Source, format: Format, data: DataConfig, pred_column: Column | None
+    source: Source,
+    format: Format,
+    data: DataConfig,
+    pred_column: Column | None,
+    note: Callable[[str], None],
 ) -> tuple[Side, Side]:
     """Gold and predicted tags of one file.
 
@@ -241,9 +254,18 @@ def _two_columns(
             # Predictions in which nothing was found have no such key; gold labels have.
             reader.require_keys(reader.layout.columns[0])
 
+    seen: list[Notation] = []
+    note = once(note)
+    like = data.model_copy(update={"tag_column": None})
+
     def column(number: int, found: Iterable[Sentence]) -> Iterator[Sentence]:
-        for each in found:
-            yield Sentence(each.words, each.columns[number].values, lines=each.lines)
+        tagged = (
+            Sentence(each.words, each.columns[number].values, lines=each.lines) for each in found
+        )
+        wanted = expecting(like, None, seen[0] if seen else USUAL)
+        read = respelled(tagged, name, wanted, note)
+        seen.append(read.notation)
+        yield from read.items
 
     # Both are asked for one sentence after the other, so that `tee` holds no more than one.
     ours, theirs = tee(sentences())
@@ -270,6 +292,8 @@ def _columns_of_pair(
         )
     last = -2 if rows and ends_with_probability(rows[0]) else -1
     gold: Column | None = data.first_tag_column
+    if gold is None and tags_before_words(source.beginning()) == (1, None):
+        gold = 0  # predictions stand behind the words
     if gold is None:
         # Before the last column of CoNLL-U there are no tags, but references of dependencies.
         gold = TAG if is_conllu else last - 1

@@ -33,6 +33,7 @@ from tagkit.wording import listed, plural
 
 _TOLERANCE = 1e-9  # seqeval rounds P and R before it makes F1 of them; we round once
 _SCHEMES = {shown: scheme for scheme, shown in DISPLAY.items()}
+_OF_SEQEVAL = {"bmes": "IOBES", "io": "IOB1"}  # the schemes that it has under another name
 _MODES = {CONLLEVAL: "conlleval mode", STRICT: "strict mode"}  # as they are called in a sentence
 
 
@@ -189,7 +190,7 @@ def seqeval_table(gold: Labels, predicted: Labels, scheme: str, *, strict: bool)
     names = {label: f"{number:0{width}}" for number, label in enumerate(labels)}
     options: dict[str, Any] = {"output_dict": True, "zero_division": 0}
     if strict:
-        kind = getattr(seqeval_schemes, "IOBES" if scheme == "bmes" else scheme.upper())
+        kind = getattr(seqeval_schemes, _OF_SEQEVAL.get(scheme, scheme.upper()))
         gold, predicted = _spelled(gold, scheme, names), _spelled(predicted, scheme, names)
         if not any(seqeval_schemes.Entities(tags, kind).unique_tags for tags in (gold, predicted)):
             return Counts().table()

@@ -99,6 +99,7 @@ _FINDERS: dict[str, Callable[[Sequence[Tag]], list[SpanTuple]]] = {
     "iobes": _of_closed("I", "E", "S"),
     "bilou": _of_closed("I", "L", "U"),
     "bmes": _of_closed("M", "E", "S"),
+    "io": _of_iob1,  # in which no B stands between two spans
 }
 
 

@@ -309,7 +309,7 @@ class SentencePredictor:
 
         Args:
             prediction: of this model.
-            scheme: "iob1", "iob2", "iobes", "bilou", "bmes", or "labels" for plain labels.
+            scheme: "iob1", "iob2", "iobes", "bilou", "bmes", "io", or "labels" for plain ones.
 
         Raises:
             ConfigError: there is no such scheme, or it is one of spans and the model has plain

@@ -131,7 +131,8 @@ def _lines_of(predictor: "Predictor", split: Split, file: str) -> _ColumnLines |
         if block.sentence is not None:
             index = indices.pop(block.sentence.lines[0], None)
             # Its tags too: the report is on those that were read for training.
-            if index is not None and _content(split.sentences[index]) != _content(block.sentence):
+            read = replace(block.sentence, tags=split.notation.read_all(block.sentence.tags or ()))
+            if index is not None and _content(split.sentences[index]) != _content(read):
                 return None
         if index is not None or (block.sentence is None and not is_part):
             found.append((block, index))
@@ -180,8 +181,8 @@ def _gold_columns(layout: Layout) -> Iterator[Column]:
 
 
 def _tags(predictor: "Predictor", split: Split, prediction: Prediction) -> Sequence[str]:
-    """The predicted tags in the scheme of the gold ones."""
-    return predictor.tags_in(prediction, split.scheme or PLAIN)
+    """The predicted tags in the scheme and the spelling of the gold ones."""
+    return split.notation.written_all(predictor.tags_in(prediction, split.scheme or PLAIN))
 
 
 def _in_columns(
@@ -198,7 +199,7 @@ def _in_columns(
         if prediction.columns:  # all gold columns, then all predicted ones
             cells += tuple(column.values for column in (*sentence.columns, *prediction.columns))
             return Sentence(sentence.words, cells[-1], cells[:-1])
-        cells += (sentence.tags or (),)
+        cells += (split.notation.written_all(sentence.tags or ()),)
         return Sentence(sentence.words, tuple(_tags(predictor, split, prediction)), cells)
 
     rows = map(row, split.sentences, predictions)

@@ -263,6 +263,8 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
     if len(given) != wanted or moved:
         raise DataError(f"data.tag_column{_other_columns(trained, data)}")
     named["feature_columns"] = trained.feature_columns
+    if data.notation == "auto":
+        named["notation"] = trained.notation
     # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):
         named[option] = getattr(trained, option)

@@ -11,6 +11,7 @@ The lines are those of the input where that is CoNLL-U; else they are made of th
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tagkit.config import Column, DataConfig
@@ -41,6 +42,7 @@ from tagkit.models.answers.labels import (
     without_none,
 )
 from tagkit.models.answers.pieces import Highlighted, span_pieces, token_pieces
+from tagkit.text.notation import USUAL, Notation, notation_named
 from tagkit.text.records import (
     LabelScore,
     Prediction,
@@ -74,6 +76,21 @@ class TagAnswers(LabelAnswers):
     def scheme(self) -> str:  # type: ignore[override]
         """That of training."""
         return self.data.scheme
+
+    @cached_property
+    def notation(self) -> Notation:
+        """That of the training corpus, in which lines are written; answers have the usual one."""
+        return notation_named(self.data.notation) or USUAL
+
+    def _own(self, answer: TaggedText) -> TaggedText:
+        """The answer with its tags as the training corpus spells them."""
+        if self.notation == USUAL:
+            return answer
+        sentences = (
+            tuple(replace(token, tag=self.notation.written(str(token.tag))) for token in sentence)
+            for sentence in answer.sentences
+        )
+        return replace(answer, sentences=tuple(sentences))
 
     @property
     def filled(self) -> tuple[str, ...]:
@@ -110,7 +127,7 @@ class TagAnswers(LabelAnswers):
 
     def lines(self, answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
         """A line for each token: its text, its tags, and the classes of the text."""
-        classes = self.cells(answer, style, origin)
+        answer, classes = self._own(answer), self.cells(answer, style, origin)
         if style.format == CONLLU:
             confidence = style.confidence
             yield from conllu_lines(answer, classes, self.filled, origin, confidence=confidence)
@@ -130,6 +147,8 @@ class TagAnswers(LabelAnswers):
         assert block.sentence is not None
         origin = origin_of(block.sentence, file)
         classes = self.cells(_as_text(prediction), style, origin)
+        if self.notation != USUAL:
+            prediction = replace(prediction, tags=self.notation.written_all(prediction.tags))
         if style.format != CONLLU:
             # The separator of the input, so that the output is read as the input was.
             separator = "\t" if layout.tabs else " "
@@ -167,7 +186,7 @@ class TagAnswers(LabelAnswers):
         self, answer: TaggedText, origin: Origin, labels: tuple[str, ...]
     ) -> Iterator[Sentence]:
         """As described in `LabelAnswers`."""
-        return sentences_of(answer, origin, tagged=True, labels=labels)
+        return sentences_of(self._own(answer), origin, tagged=True, labels=labels)
 
     def labels(self, answer: TaggedText, style: Style) -> dict[str, Any]:
         """Tokens and spans with their offsets."""

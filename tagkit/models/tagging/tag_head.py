@@ -41,6 +41,7 @@ from tagkit.nn.heads.tag_space import FeedbackOptions, StepScores, TagSpace
 from tagkit.nn.heads.tagging import ChainHead, Head
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
+from tagkit.text.schemes import IO as IO
 from tagkit.text.schemes import (
     OUTSIDE,
     PLAIN,
@@ -326,7 +327,10 @@ def spelled(
         return tags, ()
     # The model predicts in the training scheme; users see the scheme of their own corpus.
     found = span_tuples(tags)
-    return from_span_tuples(found, len(tags), scheme), tuple(Span(*place) for place in found)
+    own = from_span_tuples(found, len(tags), scheme)
+    if scheme == IO:  # in which neighbours of one type are one span
+        found = span_tuples(own)
+    return own, tuple(Span(*place) for place in found)
 
 
 def with_probabilities(prediction: Prediction, confidence: PathConfidence, row: int) -> Prediction:

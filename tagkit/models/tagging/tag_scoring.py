@@ -8,7 +8,7 @@ from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.models.base.task_records import ModelContext
 from tagkit.text.records import Prediction
-from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
+from tagkit.text.schemes import IO, OUTSIDE, PLAIN, from_spans, has_spans, split_tag
 
 
 def known_labels(context: ModelContext) -> frozenset[str]:
@@ -25,7 +25,7 @@ def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, .
     Raises:
         ConfigError: there is no such scheme.
     """
-    if scheme != PLAIN:
+    if scheme not in (PLAIN, IO):
         scheme = parse_span_scheme(str(scheme)) or PLAIN
     if not prediction.tags:  # of a model of classes alone
         return ()

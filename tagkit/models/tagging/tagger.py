@@ -62,6 +62,7 @@ from tagkit.nn.heads.tagging import ChainHead, Head, ProductHead
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
+from tagkit.text.notation import USUAL
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, has_spans
 from tagkit.text.windows import join
@@ -159,6 +160,8 @@ class Tagger(Model):
 def resolved_columns(config: Config, corpus: Corpus) -> Config:
     """The configuration with the corpus's scheme, and its columns counted from the left."""
     data: dict[str, object] = {"scheme": corpus.scheme}
+    if config.data.notation != "auto" or corpus.train.notation != USUAL:
+        data["notation"] = str(corpus.train.notation)
     if corpus.layout is not None:
         # -1 is another column in a file with more of them, such as one without tags.
         width = corpus.layout.width

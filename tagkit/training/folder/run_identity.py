@@ -27,6 +27,7 @@ from tagkit.errors import BundleError, ConfigError, VectorsError
 from tagkit.models.folder.parts import find_bundle
 from tagkit.models.folder.seed_folders import SEED_RUN
 from tagkit.storage import CURVE, METADATA, digest_of, digest_of_bytes
+from tagkit.text.scheme_names import PLAIN
 from tagkit.training.folder.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.setup.setup import Prepared
 from tagkit.wording import clipped
@@ -230,6 +231,9 @@ def with_former_defaults(config: Config, run: object) -> Config:
         for name, default in FORMER_DEFAULTS.items()
         if not _is_set(config, name) and (name in run or is_former)
     }
+    # Before 0.3 tags in other notations than the usual one were plain labels.
+    if "data.notation" not in run and run.get("data.scheme") == PLAIN:
+        former["data.scheme"] = PLAIN
     return with_options(config, former) if former else config
 
 

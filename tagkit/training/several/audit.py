@@ -102,7 +102,7 @@ def audit(
     _refuse_unfit(config, folds, repeats, folds_by)
     task, seed = task_of(config), config.train.seed
     whole = read_train(config, task.needs)
-    dev = read_scored(config.data.dev_file, config, task.needs, whole.scheme)
+    dev = read_scored(config.data.dev_file, config, task.needs, whole)
     for text in whole.notes:
         listener.on_note(text)
     by_entity = folds_by == "entity"

@@ -55,6 +55,7 @@ ROWS = [
     Row("no-labels", {"a.txt": "a text\n", "b.txt": "a b\tA B\n"}, [("note", ())] * 2,
         options={"format": "text"}),
     Row("only-O", "a O\nb O\n\nc O\n", [("error", ())]),
+    Row("labels-in-runs", "a PER\nb PER\nc O\nd O\n\n", [("note", ())], "data.scheme=io"),
     Row("one-label", "a NN\nb NN\n\nc NN\n", [("error", ())], "'NN' is the only label"),
     Row("one-label", {"a.tsv": "a\tx y\na\tz\n", "b.tsv": "a\tw\na\tv\n"},
         [("error", ()), ("warning", ())]),

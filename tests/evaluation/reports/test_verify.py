@@ -18,7 +18,7 @@ from tagkit.evaluation.reports.tag_report import make_tag_report, name_of_bare
 from tagkit.evaluation.reports.verify import seqeval_table, verify_report
 from tagkit.evaluation.scores import spans
 from tagkit.evaluation.scores.scores import Score
-from tagkit.text.schemes import SPAN_SCHEMES, SpanTuple, span_tuples
+from tagkit.text.schemes import IO, SPAN_SCHEMES, SpanTuple, span_tuples
 
 # Labels that seqeval confuses: none, its own name for that, and hyphens at either end.
 ODD = ["", "_", "__", "X", "-X", "X-", "-", "-_-"]
@@ -36,7 +36,7 @@ GOLD = [["B-LOC", "I-LOC", "O", "B-PER"], ["I-PER", "O"]]
 FOUND = [["B-LOC", "I-LOC", "O", "B-LOC"], ["I-PER", "B-PER"]]
 
 
-@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
+@pytest.mark.parametrize("scheme", [*SPAN_SCHEMES, IO])
 @given(pairs=odd_corpora)
 @example(pairs=[[("B", "B-_")]])
 @example(pairs=[[("B-_", "B-_"), ("B", "B-_")]])

@@ -9,14 +9,14 @@ from seqeval import scheme as seqeval_schemes
 
 from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.scheme_detection import illegal_count
-from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, span_tuples
+from tagkit.text.schemes import IO, PREFIXES, SPAN_SCHEMES, span_tuples
 
 
 def by_seqeval(tags: list[str], scheme: str) -> list[tuple[int, int, str]]:
     """Spans as seqeval finds them, of tags that it reads as we do."""
     if scheme == "bmes":  # which seqeval does not have
         scheme, tags = "iobes", [tag.replace("M-", "I-") for tag in tags]
-    kind = getattr(seqeval_schemes, scheme.upper())
+    kind = getattr(seqeval_schemes, "IOB1" if scheme == IO else scheme.upper())
     return [(e.start, e.end, e.tag) for e in seqeval_schemes.Tokens(tags, kind).entities]
 
 
@@ -24,20 +24,20 @@ def alphabet(scheme: str, labels: str) -> list[str]:
     return ["O", *(f"{prefix}-{label}" for prefix in sorted(PREFIXES[scheme]) for label in labels)]
 
 
-@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
+@pytest.mark.parametrize("scheme", [*SPAN_SCHEMES, IO])
 def test_every_sequence_of_three_tags_has_the_spans_of_seqeval(scheme: str) -> None:
     for tags in product(alphabet(scheme, "XY"), repeat=3):
         assert well_formed_spans(tags, scheme) == by_seqeval(list(tags), scheme), tags
 
 
-@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
+@pytest.mark.parametrize("scheme", [*SPAN_SCHEMES, IO])
 @given(data=st.data())
 def test_long_sequences_have_the_spans_of_seqeval(scheme: str, data: st.DataObject) -> None:
     tags = data.draw(st.lists(st.sampled_from(alphabet(scheme, "XYZ")), max_size=15))
     assert well_formed_spans(tags, scheme) == by_seqeval(tags, scheme)
 
 
-@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
+@pytest.mark.parametrize("scheme", [*SPAN_SCHEMES, IO])
 def test_what_the_scheme_allows_has_the_spans_of_conlleval(scheme: str) -> None:
     for tags in product(alphabet(scheme, "XY"), repeat=3):
         if illegal_count([tags], scheme) == 0:

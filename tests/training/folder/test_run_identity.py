@@ -47,6 +47,14 @@ def test_what_is_set_stays_and_is_compared() -> None:
     assert with_former_defaults(config, None) is config  # a damaged checkpoint
 
 
+def test_tags_that_were_plain_labels_before_notations_stay_so_in_a_run_that_is_resumed() -> None:
+    run = dict(OF_0_1)
+    assert with_former_defaults(Config(), {**run, "data.scheme": "labels"}).data.scheme == "labels"
+    assert with_former_defaults(Config(), {**run, "data.scheme": "iob2"}).data.scheme == "auto"
+    later = {**run, "data.scheme": "labels", "data.notation": "auto"}
+    assert with_former_defaults(Config(), later).data.scheme == "auto"
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

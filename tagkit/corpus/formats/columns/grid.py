@@ -20,9 +20,10 @@ from tagkit.corpus.source.look import (
     Beginning,
     Sureness,
 )
-from tagkit.text.scheme_detection import count_steps, judge
+from tagkit.text.notation import Notation
+from tagkit.text.scheme_detection import count_steps, judge, notation_of, outside_of
 from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
-from tagkit.wording import plural
+from tagkit.wording import listed, plural
 
 _SENTENCE_ENDS = ".?!"
 # The tags of a sentence this long repeat each other, in the finest of usual tag sets as well.
@@ -72,6 +73,8 @@ def are_tagged(rows: Sequence[Sequence[str]]) -> bool:
 # without sentences, and a wrong guess would train on one sentence of a million words.
 _LONGEST_SENTENCE = 100
 _LABELLED = re.compile(r".+-.*\D")  # a tag of a span; I-95 and B-52 are names
+_TOKENS = 2000  # lines by which it is decided where the words are
+_FEW_TAGS = 50  # that a column may hold of them, however few they are
 _SPANS = "spans"  # in place of a scheme where some tags are of none
 
 
@@ -91,7 +94,8 @@ class Grid:
         has_names: whether the first line names a text and a label, and all others are rows below
             it.
         scheme: of the tags of spans in one of the columns; empty where there are none.
-        tag: index of that column; 0 where there is none.
+        tag: index of that column, the rightmost of several; 0 where there is none.
+        other_tags: indices of the other ones.
         is_certain: whether it is no raw text: there are tabs, a -DOCSTART-, a column of tags, or
             groups of single words.
     """
@@ -107,6 +111,7 @@ class Grid:
     has_names: bool
     scheme: str
     tag: int
+    other_tags: tuple[int, ...]
     is_certain: bool
 
     @property
@@ -147,6 +152,10 @@ class Grid:
                 f" in column {self.tag}, which is not the last" if self.tag + 1 < self.width else ""
             )
             parts.append(f"tags of {kind}{other}")
+        if self.other_tags:
+            more = listed([str(column) for column in reversed(self.other_tags)])
+            columns = "column" if len(self.other_tags) == 1 else "columns"
+            parts.append(f"tags of spans in {columns} {more} too")
         if not self.is_regular:
             parts.append("some lines have another number of columns")
         return ", ".join(parts)
@@ -185,7 +194,8 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
     has_groups = any(length > 1 for length in groups)
     # Of a text a line, any word may look like a tag: there it has to be the last one.
     first_tag = 1 if tabs or has_groups else width - 1
-    scheme, tag = _scheme(split, groups, width, first_tag) if width > 1 else ("", 0)
+    tags = _schemes(split, groups, width, first_tag) if width > 1 else []
+    (tag, scheme), *others = tags or [(0, "")]
     is_table = tabs and count == len(rows) and not (has_groups and len(groups) > 1)
     return Grid(
         width=width,
@@ -199,6 +209,7 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
         has_names=is_table and names_both(split[0]),
         scheme=scheme,
         tag=tag,
+        other_tags=tuple(column for column, _ in others),
         is_certain=tabs
         or is_marked
         or (scheme != "" and has_groups)
@@ -218,30 +229,66 @@ def _are_tokens(rows: Sequence[Sequence[str]], width: int, groups: Sequence[int]
     return sentences > 1 and are_tagged(rows)
 
 
-def _scheme(
+def _schemes(
     rows: Sequence[Sequence[str]], groups: Sequence[int], width: int, first: int
-) -> tuple[str, int]:
-    """The scheme of the last column that holds tags of spans, and its index; ("", 0) of none.
+) -> list[tuple[int, str]]:
+    """The columns that hold tags of spans, from the right, where tags stand, with their schemes.
 
     Args:
         rows: the cells of all lines that are not blank.
         groups: numbers of rows without a blank line between them, in order.
         width: number of cells of the rows to look at.
-        first: index of the leftmost column that may hold tags; not 0, which holds the words.
+        first: index of the leftmost column that may hold tags; before it are words, as a rule.
     """
     following = iter(rows)
     sentences = [[row for row in islice(following, size) if len(row) == width] for size in groups]
-    # From the right, where tags stand.
-    for column in range(width - 1, first - 1, -1):
+    found: list[tuple[int, str]] = []
+    for column in range(width - 1, -1, -1):
+        # Tags before their words, as MIT's queries have them: never of lines that may be texts.
+        if column < first and (column or found or first > 1):
+            continue
         tags = [[cells[column] for cells in sentence] for sentence in sentences]
         seen = Counter(chain.from_iterable(tags))
-        of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))
-        # A bare prefix, such as B or S, may be any label: a grade, a unit, a part of speech.
-        labelled = any(_LABELLED.match(tag) and is_span_tag(tag) for tag in seen)
-        if labelled and 10 * of_spans >= 9 * seen.total():
-            judged = judge(count_steps(tags))
-            return (judged.scheme if not judged.odd else _SPANS), column
-    return "", 0
+        if (notation := _notation_of_spans(seen)) is not None:
+            judged = judge(count_steps(map(notation.read_all, tags)))
+            found.append((column, judged.scheme if not judged.odd else _SPANS))
+    return found
+
+
+def _notation_of_spans(counts: Counter[str]) -> Notation | None:
+    """The notation of tags that are nearly all those of spans; None of other cells."""
+    notation = notation_of(counts)
+    usual = {tag: notation.read(tag) for tag in counts}
+    of_spans = sum(count for tag, count in counts.items() if is_span_tag(usual[tag]))
+    # A bare prefix, such as B or S, may be any label: a grade, a unit, a part of speech.
+    labelled = any(_LABELLED.match(tag) and is_span_tag(tag) for tag in usual.values())
+    return notation if labelled and 10 * of_spans >= 9 * counts.total() else None
+
+
+def tags_before_words(lines: Sequence[str]) -> tuple[int, int | None] | None:
+    """The columns of words and tags where tags of spans stand in the first one, words behind it.
+
+    Returns:
+        Their indices, None for that of the tags where further ones stand behind the words, such as
+        predictions; None altogether where words come first.
+    """
+    filled = (line for line in lines[:_TOKENS] if line.strip(BLANK) and line[0] != "#")
+    rows = [
+        split_line(each, "\t" in each.rstrip(BLANK)) for each in filled if not is_docstart(each)
+    ]
+    if not rows or min(map(len, rows)) < 2:
+        return None
+    first, second, *others = (Counter(column) for column in zip(*rows, strict=False))
+    if _FEW_TAGS < len(first) > len(rows) // 4:  # words, nearly always: seen without a closer look
+        return None
+    notation = _notation_of_spans(first)
+    # Lines to tag may have no other tag yet.
+    if notation is None and len(first) == 1 < len(second) and (outside := outside_of(first)):
+        notation = Notation(outside)
+    if notation is None or _notation_of_spans(second):
+        return None
+    behind = (map(is_span_tag, map(notation.read, cells)) for cells in others)
+    return 1, None if any(map(all, behind)) else 0
 
 
 def look_at_conllu(beginning: Beginning) -> Sureness:

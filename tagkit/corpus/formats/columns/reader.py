@@ -21,6 +21,7 @@ other ones are looked at one by one.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
+from tagkit.corpus.formats.columns.grid import tags_before_words
 from tagkit.corpus.source.layout import (
     BLANK,
     CONLLU_COLUMNS,
@@ -183,6 +184,11 @@ class ColumnReader:
 
     def _find_layout(self, lines: Iterable[str]) -> Iterator[str]:
         """All lines, once the file's columns are known: only then is known what a # means."""
+        options = self.options
+        if not options.conllu and options.token is None and options.tag is None:
+            lines = [*lines]
+            if found := tags_before_words([*self._held, *lines]):
+                self.options = replace(options, token=found[0], tag=found[1])
         for line in lines:
             if self.layout is not None:
                 yield line

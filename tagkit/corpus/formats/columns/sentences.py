@@ -29,7 +29,7 @@ def read_columns(source: Source, reading: ReaderOptions) -> ReadRecords:
     if first is None or first.sentence is None:
         return ReadRecords(iter(()), reader.layout)
     layout = reader.layout
-    if layout is not None and options.tag is None and layout.tag == layout.width - 2:
+    if layout is not None and reader.options.tag is None and layout.tag == layout.width - 2:
         found = f"column {layout.width - 1} holds probabilities, and the tags are in column"
         reading.note(f"{source.name}: {found} {layout.tag}")
     ending = _required_keys(reader) if reading.require_keys else iter(())
