@@ -112,7 +112,9 @@ def test_a_step_says_how_far_the_run_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("full_fits")
-def test_the_header_comes_before_the_passes_of_what_is_fitted_before_the_first_step(tmp_path: Path) -> None:
+def test_the_header_comes_before_the_passes_of_what_is_fitted_before_the_first_step(
+    tmp_path: Path,
+) -> None:
     calls: list[int | str] = []
 
     class Order(Listener):
