@@ -16,7 +16,14 @@ from tagkit.cli.program.option_fields import (
     given_flags,
     takes_options,
 )
-from tagkit.cli.program.options import DevFile, Overrides, TestFile, TrainFile, load_settings
+from tagkit.cli.program.options import (
+    DevFile,
+    Overrides,
+    TestFile,
+    TrainFile,
+    Vectors,
+    load_settings,
+)
 from tagkit.cli.program.refusals import refuse
 from tagkit.errors import ConfigError
 from tagkit.wording import shown_name
@@ -63,7 +70,7 @@ class ConfigOptions:
         ),
         Sets("task"),
     ] = None
-    vectors: Annotated[str | None, typer.Option(metavar="FILE"), Sets("embeddings.vectors")] = None
+    vectors: Vectors = None
     overrides: Overrides = None
 
 
