@@ -22,6 +22,7 @@ from tagkit.text.schemes import (
     DISPLAY,
     OUTSIDE,
     PLAIN,
+    PREFIXES,
     has_spans,
     is_span_tag,
     may_follow,
@@ -162,6 +163,18 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
         scheme = expected
     detection = Detection(scheme, counted.total(), illegal[scheme])
     return Judgement(detection, odd, named != "auto", looks_plain)
+
+
+def scheme_beside(named: str, tags: Iterable[str]) -> str:
+    """How the scheme of predicted tags is named: as that of both files, unless they have other tags.
+
+    Args:
+        named: data.scheme.
+        tags: the predicted ones.
+    """
+    known = PREFIXES.get(named)
+    fits = known is None or all(tag == OUTSIDE or tag.partition("-")[0] in known for tag in tags)
+    return named if fits else "auto"
 
 
 def scheme_of(

@@ -209,6 +209,22 @@ def _column_of_predictions(
     return None
 
 
+def columns_of_predictions(
+    gold_file: str, predicted_file: str | None, data: DataConfig
+) -> tuple[Column | None, ...]:
+    """The predicted column of each of several tag columns: that of its name, or of its place.
+
+    Columns with numbers are those behind all columns of gold, where there are as many, and the same
+    ones else; None leaves one with a name to the file that it is in.
+    """
+    columns = data.tag_columns
+    if predicted_file is None or any(isinstance(column, str) for column in columns):
+        return (None,) * len(columns)
+    cells = (_first_cells(source_of(each, data)) for each in (gold_file, predicted_file))
+    ours, theirs = map(len, cells)
+    return tuple(range(ours, theirs)) if theirs - ours == len(columns) else columns
+
+
 def _two_columns(
     source: Source, format: Format, data: DataConfig, pred_column: Column | None
 ) -> tuple[Side, Side]:
