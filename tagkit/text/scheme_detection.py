@@ -166,7 +166,7 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
 
 
 def scheme_beside(named: str, tags: Iterable[str]) -> str:
-    """How the scheme of predicted tags is named: as that of both files, unless they have other tags.
+    """How the scheme of predicted tags is named: as of both files, unless they have other tags.
 
     Args:
         named: data.scheme.

@@ -25,6 +25,7 @@ from tagkit.evaluation.reports.class_report import (
     JointReport,
     make_class_report,
     whole_accuracy,
+    with_areas,
     with_judged,
 )
 from tagkit.evaluation.reports.column_report import ColumnsReport, make_file_column_report
@@ -207,6 +208,7 @@ def _compare(
     classes = make_class_report(ours, theirs, several=several)
     scores = [_class_scores(item) for item in found]
     if all(scores):
+        classes = with_areas(classes, ours, scores)
         outcomes = class_outcomes(ours, scores, several=several)
         classes = with_judged(classes, {CLASSES: outcomes})
     if TAGS not in scored:

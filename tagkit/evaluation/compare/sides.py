@@ -145,7 +145,8 @@ def _two_files(
         blank_labels=True,
         own_columns=True,
         with_probabilities=confidence,
-        with_extra=confidence,  # where the probabilities of classes are
+        # Where the probabilities of classes are.
+        with_extra=confidence or formats[1].family == "jsonl",
         compared_with=gold_file,
     )
     several = formats[1].is_grid and len(_first_cells(sources[1])) > 2  # a word, its tag, and more

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from tagkit.evaluation.reports.report import head_of
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores.outcomes import Outcomes
@@ -88,7 +89,7 @@ class ColumnReport(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        head = {"kind": self.kind, "measure": self.measure, "headline": self.headline}
+        head = head_of(self, self.kind)
         values = Record.to_dict(self).items()
         own = {key: value for key, value in values if key != "name" and value is not None}
         return head | own
@@ -133,9 +134,7 @@ class ColumnsReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "kind": COLUMNS,
-            "measure": self.measure,
-            "headline": self.headline,
+            **head_of(self, COLUMNS),
             "columns": {column.name: column.to_dict() for column in self.columns},
         }
 

@@ -143,6 +143,12 @@ def _class_lines(report: ClassReport, width: int | None) -> Iterator[str]:
     yield from _score_lines(report, width)
     what = "all of a text's classes right" if report.several else "accuracy"
     yield f"classes; {what} {report.accuracy:.4f} of {plural(report.texts, 'text')}"
+    if report.areas is not None:
+        areas = report.areas.macro
+        yield (
+            f"area under ROC {areas.roc:.4f}, under precision and recall "
+            f"{areas.precision_recall:.4f}, means over classes"
+        )
     yield from _added_lines(report.comparison)
     yield from _unknown_lines("classes", report.unknown)
 

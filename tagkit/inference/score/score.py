@@ -17,7 +17,7 @@ from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.corpus.splits.splits import read_split, split_of_records
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.compare import refuse_options_of_tags
-from tagkit.evaluation.reports.class_report import JointReport, with_judged
+from tagkit.evaluation.reports.class_report import JointReport, with_areas, with_judged
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport, with_sentences
 from tagkit.features.vocabulary import decomposed
@@ -213,6 +213,8 @@ def _report(
         report = column.of_report(report, split, found)
         judged = None if judged is None else column.of_judged(judged)
     report = _with_words(report, split)
+    scores = (each.scores for each in found)  # those of texts with classes
+    report = with_areas(report, (each.labels for each in split.sentences), scores)
     return report if judged is None else with_judged(report, judged)
 
 

@@ -10,11 +10,12 @@ installed.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config
+from tagkit.text.json_text import INTERNAL, Record
 
 STUDY, BEST_CONFIG = "study.db", "best.toml"
 # SQLite's rollback journal, and its log and index of write-ahead mode; a kill leaves them behind.
@@ -29,7 +30,7 @@ def trial_folder(number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record):
     """One model of a search.
 
     Attributes:
@@ -49,7 +50,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuned(Record):
     """The result of a search.
 
     Attributes:
@@ -62,7 +63,7 @@ class Tuned:
 
     trials: tuple[Trial, ...]
     best: Trial
-    config: Config
+    config: Config = field(metadata={INTERNAL: True})
     folder: Path
 
 
