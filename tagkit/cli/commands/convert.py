@@ -46,6 +46,13 @@ class ConvertOptions:
         ),
     ] = None
     reading: SpanReading
+    safe_cells: Annotated[
+        bool,
+        typer.Option(
+            help="Put an apostrophe before cells of CSV or TSV that a spreadsheet would run: those "
+            "that begin with =, +, - or @."
+        ),
+    ] = False
     force: Annotated[bool, typer.Option(help="Replace OUT if the file exists.")] = False
     as_json: AsJson = False
     overrides: Overrides = None
@@ -70,7 +77,7 @@ def convert_command(options: ConvertOptions) -> None:
     data = load_settings(None, options.overrides, flags_of(options)).data
     converted = convert_file(
         options.source, options.output, data, to=options.to, scheme=options.scheme,
-        force=options.force, note=note,
+        force=options.force, safe_cells=options.safe_cells, note=note,
     )  # fmt: skip
     target = converted.target
     kind = "sentence" if target.holds == "tags" else "text"
