@@ -172,6 +172,11 @@ def _share_heap() -> None:
 def _run(started_s: float) -> int:
     """Run the command; its exit status. `context.obj` of a command is when the program started."""
     try:
+        os.getcwd()
+    except OSError:  # of which torch's libraries end the process with words of their own
+        say("error: the current folder was removed: change to another one, and repeat the command")
+        return 1
+    try:
         with clean_up_on_signal():
             app(obj=started_s)
     except SystemExit as ended:  # click's own way
