@@ -148,12 +148,11 @@ def with_safe_cells(item: Document) -> Document:
     The characters are those that OWASP names (CSV injection).
     """
 
-    def safe(cell: str) -> str:
-        return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    def safe(cell: Any) -> Any:
+        runs = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+        return f"'{cell}" if runs else cell
 
-    extra = tuple(
-        (name, safe(cell) if isinstance(cell, str) else cell) for name, cell in item.extra
-    )
+    extra = tuple((name, safe(cell)) for name, cell in item.extra)
     return replace(item, text=safe(item.text), labels=tuple(map(safe, item.labels)), extra=extra)
 
 
