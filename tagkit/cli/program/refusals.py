@@ -45,8 +45,8 @@ def remedy_for(typed: str, flags: Mapping[str, str], names: Sequence[str]) -> st
     name = typed.lstrip("-").lower().translate({ord("-"): "_", ord("."): "_"})
     meant: dict[str, list[str]] = {}
     for option in names:
-        for known in (option.replace(".", "_"), option.rpartition(".")[2]):
-            meant.setdefault(known, []).append(option)
+        for spelled in (option.replace(".", "_"), option.rpartition(".")[2]):
+            meant.setdefault(spelled, []).append(option)
     known = meant | {peers: [option] for peers, option in _NAMES_OF_PEERS.items()}
     # A near name, unless it is nearer to a flag: of this command alone.
     near = [name] if name in known else difflib.get_close_matches(

@@ -138,6 +138,7 @@ def _compare_columns(
             as many predicted ones are not named.
     """
     columns = data.tag_columns
+    behind: Sequence[Column | None]
     if STDIN in (gold_file, predicted_file):
         raise DataError("several tag columns need files: standard input is read once")
     if pred_column is None:
