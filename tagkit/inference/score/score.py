@@ -92,7 +92,7 @@ class Annotated:
 def annotated(predictor: Predictor, split: Split, *, batch_size: int) -> Annotated:
     """A corpus with a model's predictions, and the report on them."""
     found = predictor.predictions_of(split, batch_size=batch_size)
-    return Annotated(split, found, predictor.report(split, found))
+    return Annotated(split, found, _with_areas(predictor.report(split, found), split, found))
 
 
 def score_model(
@@ -213,9 +213,14 @@ def _report(
         report = column.of_report(report, split, found)
         judged = None if judged is None else column.of_judged(judged)
     report = _with_words(report, split)
-    scores = (each.scores for each in found)  # those of texts with classes
-    report = with_areas(report, (each.labels for each in split.sentences), scores)
+    report = _with_areas(report, split, found)
     return report if judged is None else with_judged(report, judged)
+
+
+def _with_areas(report: Report, split: Split, found: Sequence[Prediction]) -> Report:
+    """The report with the areas of its classes, if it has any."""
+    gold = (sentence.labels for sentence in split.sentences)
+    return with_areas(report, gold, (each.scores for each in found))
 
 
 def check_cache(predictor: Predictor, cache: CacheOptions) -> None:
