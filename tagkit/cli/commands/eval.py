@@ -147,8 +147,8 @@ class EvalOptions:
     pred_column: Annotated[
         str | None,
         typer.Option(
-            help="Column of the predicted tags.",
-            metavar="N|NAME[,...]",
+            help="Column of the predicted tags, or several with commas.",
+            metavar="N|NAME",
             show_default="-1; of CoNLL-U, that of the gold tags",
             autocompletion=complete_column,
         ),
