@@ -39,7 +39,7 @@ from tagkit.cli.commands import (
     train,
     tune,
 )
-from tagkit.cli.program import messages, option_fields
+from tagkit.cli.program import messages, option_fields, refusals
 from tagkit.cli.program.messages import for_people
 from tagkit.cli.program.process import (
     STOPPED_BY_CTRL_C,
@@ -80,7 +80,11 @@ class Command(TyperCommand):
 
         click would take the last value in silence, and the user would believe that both counted.
         """
-        values, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        try:
+            values, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        except _UsageError as error:
+            self._name_remedy(ctx, args, error)
+            raise
         counts: Counter[Any] = Counter(given if not ctx.resilient_parsing else ())
         for param, times in counts.items():
             name = max(param.opts, key=len)
@@ -100,6 +104,20 @@ class Command(TyperCommand):
                 name = max(param.opts, key=len)
                 ctx.fail(f"{name}: expected at most {_LARGEST:,}, found {clipped(str(value))}")
         return list(rest)
+
+    def _name_remedy(self, ctx: Any, args: list[str], error: Any) -> None:
+        """Of an unknown option say what sets the option of the configuration that it means."""
+        if (option := getattr(error, "option_name", None)) is None or "No such" not in str(error):
+            return
+        from tagkit.config import option_names
+
+        # Of -epoch click has read -e.
+        typed = next((each for each in args if each.startswith(option)), option).partition("=")[0]
+        takes_set = any("--set" in param.opts for param in self.get_params(ctx))
+        names = option_names() if takes_set else ()
+        flags = option_fields.flags_by_name(ctx.command.callback)
+        if remedy := refusals.remedy_for(typed, flags, names):
+            ctx.fail(f"No such option: {typed}; use {remedy}")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the command's name in its usage: [OPTIONS] MODEL [FILE]..."""
@@ -342,6 +360,11 @@ def _share_heap() -> None:
 
 def _run(started_s: float) -> int:
     """Run the command; its exit status. `context.obj` of a command is when the program started."""
+    try:
+        os.getcwd()
+    except OSError:  # of which torch's libraries end the process with words of their own
+        say("error: the current folder was removed: change to another one, and repeat the command")
+        return 1
     try:
         with clean_up_on_signal():
             app(obj=started_s)

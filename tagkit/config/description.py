@@ -60,6 +60,32 @@ def described_options() -> Iterator[Described]:
         yield Described(name, shown, " ".join(parts), conditions, option)
 
 
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a configuration (draft 2020-12), for editors.
+
+    It has types, limits and allowed values; what options mean for each other is not a matter of
+    schemas, and stands in their descriptions.
+    """
+    schema = Config.model_json_schema()
+    sections = schema["$defs"]
+    tables = {name: each["$ref"].rpartition("/")[2] for name, each in schema["properties"].items()
+              if "$ref" in each}  # fmt: skip
+    for name, table in tables.items():
+        # Without its default, which is the table with all of its options again.
+        schema["properties"][name] = {"$ref": f"#/$defs/{table}"}
+        sections[table]["description"] = f"[{name}] of tagkit.toml."
+    for each in described_options():
+        owner = sections[tables[each.section]] if each.section else schema
+        found = owner["properties"][each.key]
+        del found["title"]
+        found["description"] = " ".join([each.meaning, *each.conditions])
+        if found.get("default", "") is None:  # TOML has no null
+            del found["default"]
+            found["anyOf"].remove({"type": "null"})
+    named = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tagkit.toml"}
+    return schema | named | {"description": "A configuration of tagkit."}
+
+
 def _condition(needs: Needs) -> str:
     """A sentence such as 'Only with train.optimizer = "sgd".' on when an option has an effect."""
     exempt = f", but for task = {_either(needs.exempt)}" if needs.exempt else ""

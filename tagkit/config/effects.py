@@ -65,7 +65,8 @@ def without_effect_in(config: Config, name: str) -> list[str]:
         if option.inherit or value in (_value(defaults, key), _VALUES_OF_AUTO.get(key)):
             continue
         for needs in option.needed:
-            if not options[needs.option].inherit or not needs.applies_to(config.task):
+            inherited = options[needs.option].inherit or needs.option == "head.kind"
+            if not inherited or not needs.applies_to(config.task):
                 continue
             if not _are_met(config, needs, {}):
                 problems.append(

@@ -114,7 +114,7 @@ class HeadConfig(Section):
             "Weights of a CRF of word features, by whose probabilities those of the network are "
             "multiplied where that helps on dev; 0 for none, or auto.",
             "ten for each token up to 4,000 sentences, or 30,000 spans where there are no other "
-            "labels; with vectors up to 1,000 sentences; else 0",
+            "labels; with vectors up to 1,000 sentences; else 0, as with hundreds of labels",
             tasks=TAGS,
             needs=Needs("head.kind", ("crf",)),
         ),

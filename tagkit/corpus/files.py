@@ -7,6 +7,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from tagkit.corpus.formats.folders.file_sets import (
     write_pair,
 )
 from tagkit.corpus.formats.recognition import find_format
-from tagkit.corpus.formats.table import target_format
+from tagkit.corpus.formats.table import Format, target_format
+from tagkit.corpus.formats.tables.delimited import with_safe_cells
 from tagkit.corpus.source.options import ReaderOptions, silent, source_of
-from tagkit.corpus.source.pieces import OutputPiece
+from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import STDIN
 from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.storage import open_output
@@ -149,6 +151,7 @@ def convert(
     to: str | None = None,
     scheme: str | None = None,
     force: bool = False,
+    safe_cells: bool = False,
     note: Callable[[str], None] = silent,
     **options: Any,
 ) -> int:
@@ -160,6 +163,7 @@ def convert(
         to: a format's name; None for the one that the name of the output tells.
         scheme: of the tags that are written; None for that of the corpus.
         force: replace a file that exists; a folder, and a file that is read, is never replaced.
+        safe_cells: put an apostrophe before cells of CSV or TSV that a spreadsheet would run.
         note: called with a sentence on what the new format cannot hold.
         options: those of [data] in the configuration, such as format, encoding or tag_column.
 
@@ -173,7 +177,9 @@ def convert(
     """
     data, place = data_options(options), path_text(output, "output")
     corpus = path_text(path, "path")
-    return convert_file(corpus, place, data, to=to, scheme=scheme, force=force, note=note).records
+    return convert_file(
+        corpus, place, data, to=to, scheme=scheme, force=force, safe_cells=safe_cells, note=note
+    ).records
 
 
 def convert_file(
@@ -184,6 +190,7 @@ def convert_file(
     to: str | None,
     scheme: str | None,
     force: bool,
+    safe_cells: bool = False,
     note: Callable[[str], None],
 ) -> Converted:
     """Convert a corpus; the arguments are those of `convert`.
@@ -198,7 +205,7 @@ def convert_file(
         path,
         data,
         # Which kind of JSON Lines is written depends on what the input holds.
-        lambda read: target_format(output, to, read),
+        lambda read: _with_safe_cells(target_format(output, to, read), wanted=safe_cells),
         parse_span_scheme(scheme),
         # brat keeps a text and its annotation in two files; either name stands for the pair.
         single=output.endswith(PAIR),
@@ -206,6 +213,23 @@ def convert_file(
     )
     _write(converted, output, inputs, force=force)
     return converted
+
+
+def _with_safe_cells(target: Format, *, wanted: bool) -> Format:
+    """The format, whose cells are safe where that is `wanted`.
+
+    Raises:
+        DataError: it is wanted, and the format is no table.
+    """
+    if not wanted:
+        return target
+    if target.name not in ("csv", "tsv"):
+        raise DataError(f"safe_cells=True is for csv and tsv; {target.name} is written")
+
+    def write(items: Iterable[Any], writing: Writing) -> Iterator[OutputPiece]:
+        return target.write(map(with_safe_cells, items), writing)
+
+    return replace(target, write=write)
 
 
 def _check_place(output: str, inputs: Iterable[Path], *, force: bool) -> None:

@@ -272,6 +272,18 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
     return Judgement(detection, odd, named != "auto", looks_plain)
 
 
+def scheme_beside(named: str, tags: Iterable[str]) -> str:
+    """How the scheme of predicted tags is named: as of both files, unless they have other tags.
+
+    Args:
+        named: data.scheme.
+        tags: the predicted ones.
+    """
+    known = PREFIXES.get(named)
+    fits = known is None or all(tag == OUTSIDE or tag.partition("-")[0] in known for tag in tags)
+    return named if fits else "auto"
+
+
 def scheme_of(
     sentences: Sequence[Sentence],
     path: str,

@@ -201,7 +201,8 @@ def train(
     with folder.locked(call.notes), _own_torch_state(device, threads), oom_as_error():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        fits_later = _has_checkpoint(call)
+        # After the header, and not at all where there is a checkpoint: it may take minutes.
+        fits_later = device.type == "cpu"
         return _train(call, _prepare(call, corpus, fits=not fits_later), fits_later=fits_later)
 
 
@@ -270,15 +271,6 @@ def _own_torch_state(device: torch.device, threads: int) -> Iterator[None]:
         torch.enable_grad(),
     ):
         yield
-
-
-def _has_checkpoint(call: _Call) -> bool:
-    """Whether there may be a checkpoint with what is fitted before the first step."""
-    # Fitting that again may take half a minute. The first process alone looks: before it has made
-    # the folder, others would find none.
-    is_there = call.resume and call.device.type == "cpu" and call.processes.is_first
-    is_there = is_there and bool(call.folder.contents().artifacts())
-    return bool(call.processes.from_first_rank(float(is_there)))
 
 
 def _prepare(call: _Call, corpus: Corpus | None, *, fits: bool) -> Prepared:

@@ -99,8 +99,8 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("train --train good.conll --dev plain.conll", ("plain.conll", "iob2", "--tag-column")),
     ("train --train good.conll --dev - --test -", ("standard input", "--test")),
     # What a run needs.
-    ("train --train good.conll --dev dev.conll --set embeddings.vectors=none.txt",
-     ("none.txt", "embeddings.vectors")),
+    ("train --train good.conll --dev dev.conll --vectors none.txt",
+     ("none.txt", "--vectors")),
     ("train --train good.conll --dev dev.conll --set embeddings.vectors=vectors.txt",
      ("vectors.txt:3", "3")),
     ("train --train good.conll --dev dev.conll --device cuda:99", ("cuda:99",)),

@@ -16,9 +16,17 @@ from tagkit.cli.program.option_fields import (
     given_flags,
     takes_options,
 )
-from tagkit.cli.program.options import DevFile, Overrides, TestFile, TrainFile, load_settings
+from tagkit.cli.program.options import (
+    DevFile,
+    Overrides,
+    TestFile,
+    TrainFile,
+    Vectors,
+    load_settings,
+)
 from tagkit.cli.program.refusals import refuse
 from tagkit.errors import ConfigError
+from tagkit.text.json_text import to_json
 from tagkit.wording import shown_name
 
 if TYPE_CHECKING:  # its module imports pydantic
@@ -30,6 +38,7 @@ Examples:
   tagkit config encoder
   tagkit config train.metric
   tagkit config --train train.conll --dev dev.conll > tagkit.toml
+  tagkit config --schema > tagkit.schema.json
 """
 _HEAD = (
     "A configuration of tagkit. Options that were not given have their defaults. What is left to "
@@ -63,8 +72,11 @@ class ConfigOptions:
         ),
         Sets("task"),
     ] = None
-    vectors: Annotated[str | None, typer.Option(metavar="FILE"), Sets("embeddings.vectors")] = None
+    vectors: Vectors = None
     overrides: Overrides = None
+    schema: Annotated[
+        bool, typer.Option(help="Print the JSON Schema of a configuration, for editors.")
+    ] = False
 
 
 @takes_options
@@ -77,6 +89,14 @@ def config_command(context: typer.Context, options: ConfigOptions) -> None:
     --task, the task is the one that the corpus is for. Comments say what each option means, and
     what "auto" resolves to.
     """
+    if options.schema:
+        refuse({**given_flags(options), "--schema": False}, "has no effect with --schema")
+        if options.part is not None:
+            raise typer.BadParameter("--schema is of all options; name none")
+        from tagkit.config.description import json_schema
+
+        typer.echo(to_json(json_schema(), indent=2))
+        return
     if options.train is None:
         given = {**given_flags(options), "--set": bool(options.overrides)}
         refuse(given, "needs --train: without it no file is written")

@@ -7,7 +7,7 @@ import typer
 
 from tagkit.cli.program.completion import complete_span_scheme, complete_target_format
 from tagkit.cli.program.option_fields import flags_of, takes_options
-from tagkit.cli.program.options import Overrides, SpanReading, load_settings
+from tagkit.cli.program.options import AsJson, Overrides, SpanReading, load_settings
 
 EXAMPLES = """\
 Examples:
@@ -46,7 +46,15 @@ class ConvertOptions:
         ),
     ] = None
     reading: SpanReading
+    safe_cells: Annotated[
+        bool,
+        typer.Option(
+            help="Put an apostrophe before cells of CSV or TSV that a spreadsheet would run: those "
+            "that begin with =, +, - or @."
+        ),
+    ] = False
     force: Annotated[bool, typer.Option(help="Replace OUT if the file exists.")] = False
+    as_json: AsJson = False
     overrides: Overrides = None
 
 
@@ -60,16 +68,25 @@ def convert_command(options: ConvertOptions) -> None:
     # Late: nothing that is slow to import before the arguments are known to be good.
     from tagkit.cli.program.console import note, show_line
     from tagkit.corpus.files import convert_file
+    from tagkit.corpus.source.source import STDIN
+    from tagkit.text.json_text import to_json
     from tagkit.wording import plural
 
+    if options.as_json and options.output == STDIN:
+        raise typer.BadParameter("--json needs a file: standard output is the corpus")
     data = load_settings(None, options.overrides, flags_of(options)).data
     converted = convert_file(
         options.source, options.output, data, to=options.to, scheme=options.scheme,
-        force=options.force, note=note,
+        force=options.force, safe_cells=options.safe_cells, note=note,
     )  # fmt: skip
-    # To standard error: standard output may be the corpus.
     target = converted.target
     kind = "sentence" if target.holds == "tags" else "text"
+    if options.as_json:
+        formats = {"format": converted.format.name, "output_format": target.name}
+        places = {"input": converted.name, "output": options.output}
+        typer.echo(to_json({**places, **formats, "records": converted.records, "unit": kind}))
+        return
+    # To standard error: standard output may be the corpus.
     show_line(
         f"{converted.name} ({converted.format.name}) -> {options.output} ({target.name}): "
         f"{plural(converted.records, kind)}"

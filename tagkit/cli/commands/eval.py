@@ -16,7 +16,7 @@ from tagkit.cli.program.options import (
     InputFormat,
     OnMisaligned,
     Predicting,
-    column,
+    tag_columns,
 )
 from tagkit.cli.program.refusals import refuse
 from tagkit.errors import DataError
@@ -147,7 +147,7 @@ class EvalOptions:
     pred_column: Annotated[
         str | None,
         typer.Option(
-            help="Column of the predicted tags.",
+            help="Column of the predicted tags, or several with commas.",
             metavar="N|NAME",
             show_default="-1; of CoNLL-U, that of the gold tags",
             autocompletion=complete_column,
@@ -254,7 +254,7 @@ def eval_command(options: EvalOptions) -> None:
     data = load_config(flags=flags_of(options)).data
     from tagkit.inference.score.scoring import Scoring
 
-    pred_column = None if options.pred_column is None else column(options.pred_column)
+    pred_column = None if options.pred_column is None else tag_columns(options.pred_column)
     size = options.batch_size or BATCH_SIZE
     scoring = Scoring(data, pred_column, options.strict, size, note, cache)
     device = options.prediction.device

@@ -9,6 +9,7 @@ import typer
 from tagkit.cli.program.option_fields import Sets, flags_of, takes_options
 from tagkit.cli.program.options import (
     SEEDS,
+    AsJson,
     Hardware,
     MaxMinutes,
     Metric,
@@ -22,6 +23,7 @@ from tagkit.cli.program.options import (
 )
 from tagkit.cli.program.process import stop_on_signal
 from tagkit.cli.program.refusals import refuse_contradictions
+from tagkit.text.json_text import to_json
 from tagkit.training.processes.launcher import is_first
 
 EXAMPLES = """\
@@ -33,6 +35,7 @@ Examples:
   tagkit train --seeds 1,2,3
   tagkit train --init-from models/mine --train more.conll -o models/better
   tagkit train --resume
+  tagkit train -q --json > run.json
 """
 
 
@@ -58,6 +61,7 @@ class TrainOptions:
     checkpoint_every: Annotated[
         str | None, typer.Option(metavar="N|Nm"), Sets("train.checkpoint_every")
     ] = None
+    as_json: AsJson = False
     quiet: Quiet = False
 
 
@@ -81,22 +85,26 @@ def train_command(context: typer.Context, options: TrainOptions) -> None:
     with stop_on_signal() as stop:
         from tagkit.cli.shown.train_progress import Progress
         from tagkit.training.events.callbacks import Listener
-        from tagkit.training.several.seeds import train_seeds
+        from tagkit.training.run_end import Trained
+        from tagkit.training.several.seeds import TrainedSeeds, train_seeds
         from tagkit.training.trainer import train as run
 
+        trained: TrainedSeeds | Trained
         with nullcontext(Listener()) if quiet else Progress() as listener:
             # Also from the configuration file, which may name seeds without --seeds.
             if settings.train.seeds:
-                of_seeds = train_seeds(
+                trained = of_seeds = train_seeds(
                     settings, listener, resume=options.resume, force=options.force, stop=stop,
                     started_s=context.obj,
                 )  # fmt: skip
                 if isinstance(listener, Progress):
                     listener.on_seeds(of_seeds)
             else:
-                trained = run(
+                trained = of_one = run(
                     settings, listener, resume=options.resume, force=options.force, stop=stop,
                     started_s=context.obj,
                 )  # fmt: skip
                 if isinstance(listener, Progress):
-                    listener.on_end(trained)
+                    listener.on_end(of_one)
+        if options.as_json and is_first():
+            typer.echo(to_json(trained.to_dict()))

@@ -9,6 +9,7 @@ import typer
 from tagkit.cli.program.completion import complete_search
 from tagkit.cli.program.option_fields import Sets, flags_of, takes_options
 from tagkit.cli.program.options import (
+    AsJson,
     Hardware,
     Metric,
     Overrides,
@@ -21,6 +22,7 @@ from tagkit.cli.program.options import (
     set_names,
 )
 from tagkit.cli.program.process import stop_on_signal
+from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
     from tagkit.config import Config
@@ -100,6 +102,7 @@ class TuneOptions:
     hardware: Hardware
     metric: Metric = None
     force: Annotated[bool, typer.Option(help="Replace the search in DIR.")] = False
+    as_json: AsJson = False
     quiet: Quiet = False
 
 
@@ -132,6 +135,8 @@ def tune_command(context: typer.Context, options: TuneOptions) -> None:
             )  # fmt: skip
             if isinstance(listener, SearchProgress):
                 listener.on_end(tuned)
+        if options.as_json:
+            typer.echo(to_json(tuned.to_dict()))
 
 
 def _spaces(options: TuneOptions, settings: "Config") -> "dict[str, Space]":

@@ -71,6 +71,7 @@ TaskOfLabels = Annotated[
 TrainFile = Annotated[str | None, typer.Option(metavar="FILE"), Sets("data.train_file")]
 DevFile = Annotated[str | None, typer.Option(metavar="FILE"), Sets("data.dev_file")]
 TestFile = Annotated[str | None, typer.Option(metavar="FILE"), Sets("data.test_file")]
+Vectors = Annotated[str | None, typer.Option(metavar="FILE"), Sets("embeddings.vectors")]
 Metric = Annotated[
     str | None,
     typer.Option(metavar="NAME", autocompletion=complete_metric),
@@ -196,6 +197,7 @@ class TrainingFiles:
     task: Task = None
     train: TrainFile = None
     dev: DevFile = None
+    vectors: Vectors = None
 
     def config_file(self) -> Path | None:
         """The file that the configuration is read from; None for the defaults.

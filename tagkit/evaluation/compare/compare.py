@@ -22,15 +22,18 @@ from tagkit.config import Column, DataConfig
 from tagkit.corpus.records.alignment import overlaps, side_by_side, tokens_of
 from tagkit.corpus.records.answers import Answer
 from tagkit.corpus.source.options import Item, silent
+from tagkit.corpus.source.source import STDIN
 from tagkit.errors import DataError, FormatError, SpanErrors
-from tagkit.evaluation.compare.sides import open_sides
+from tagkit.evaluation.compare.sides import columns_of_predictions, open_sides
 from tagkit.evaluation.reports.class_report import (
     ClassReport,
     JointReport,
     make_class_report,
     whole_accuracy,
+    with_areas,
     with_judged,
 )
+from tagkit.evaluation.reports.column_report import ColumnsReport, make_file_column_report
 from tagkit.evaluation.reports.tag_report import (
     TagReport,
     make_tag_report,
@@ -64,11 +67,12 @@ from tagkit.text.records import Document, LabelScore, Sentence, Span, joined
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, SpanTuple, from_spans, has_spans, span_tuples
 from tagkit.text.windows import divides_any
-from tagkit.wording import listed
+from tagkit.wording import listed, once, plural
 
 # Of a record of JSON Lines, beside its classes; `tagkit predict` writes it.
 PROBABILITIES = "probabilities"
-LabelReport = TagReport | ClassReport | JointReport
+LabelReport = TagReport | ClassReport | JointReport | ColumnsReport
+PredColumn = Column | Sequence[Column] | None
 
 
 def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
@@ -87,7 +91,7 @@ def compare_files(
     gold_file: str,
     predicted_file: str | None,
     data: DataConfig,
-    pred_column: Column | None,
+    pred_column: PredColumn,
     strict: bool,
     note: Callable[[str], None] = silent,
     *,
@@ -107,7 +111,7 @@ def compare_files(
         data: how the files are read; its `tag_column` is that of the gold tags, its `format` that
             of the gold file.
         pred_column: of the predicted tags; None for the last one, and of CoNLL-U for the column
-            that `data` names, or UPOS.
+            that `data` names, or UPOS; of several, one for each.
         strict: count well-formed spans only.
         note: called with a sentence on the format that a file was recognised as.
         keep_labels: keep all tags and words in the report, for `verify_report` and `analyse`.
@@ -118,9 +122,9 @@ def compare_files(
             kinds.
     """
     if data.tag_columns:
-        raise DataError(
-            "data.tag_column: expected one column, as files are compared by one column at a time"
-        )
+        return _compare_columns(gold_file, predicted_file, data, pred_column, strict, note)
+    if isinstance(pred_column, Sequence) and not isinstance(pred_column, str):
+        raise DataError("pred_column names several columns, and data.tag_column does not")
     gold, predicted = open_sides(
         gold_file, predicted_file, data, pred_column, note, confidence=confidence
     )
@@ -131,6 +135,45 @@ def compare_files(
         (gold.name, predicted.name), (gold.sentences(), predicted.sentences()), data,
         strict=strict, remedies=(gold.remedy, predicted.remedy), note=note,
     )  # fmt: skip
+
+
+def _compare_columns(
+    gold_file: str,
+    predicted_file: str | None,
+    data: DataConfig,
+    pred_column: PredColumn,
+    strict: bool,
+    note: Callable[[str], None],
+) -> ColumnsReport:
+    """The report on several tag columns, for each of which the files are read.
+
+    Raises:
+        DataError: as of `compare_files`; or they are read from standard input, have no columns, or
+            as many predicted ones are not named.
+    """
+    columns = data.tag_columns
+    behind: Sequence[Column | None]
+    if STDIN in (gold_file, predicted_file):
+        raise DataError("several tag columns need files: standard input is read once")
+    if pred_column is None:
+        behind = columns_of_predictions(gold_file, predicted_file, data)
+    else:
+        behind = (pred_column,) if isinstance(pred_column, str | int) else pred_column
+    if len(behind) != len(columns):
+        raise DataError(
+            f"pred_column: expected {plural(len(columns), 'column')}, one for each of "
+            f"data.tag_column, found {len(behind)}"
+        )
+    told, reports = once(note), []
+    for gold, predicted in zip(columns, behind, strict=True):
+        one = data.model_copy(update={"tag_column": gold})
+        report = compare_files(
+            gold_file, predicted_file, one, predicted, strict, told, keep_labels=True
+        )
+        if not isinstance(report, TagReport):
+            raise DataError(f"{gold_file}: expected several columns of tags, found classes")
+        reports.append(make_file_column_report(str(gold), report))
+    return ColumnsReport(tuple(reports))
 
 
 def compare_records(
@@ -180,6 +223,7 @@ def _compare(
     classes = make_class_report(ours, theirs, several=several)
     scores = [_class_scores(item) for item in found]
     if all(scores):
+        classes = with_areas(classes, ours, scores)
         outcomes = class_outcomes(ours, scores, several=several)
         classes = with_judged(classes, {CLASSES: outcomes})
     if TAGS not in scored:

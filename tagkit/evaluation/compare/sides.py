@@ -147,7 +147,8 @@ def _two_files(
         blank_labels=True,
         own_columns=True,
         with_probabilities=confidence,
-        with_extra=confidence,  # where the probabilities of classes are
+        # Where the probabilities of classes are.
+        with_extra=confidence or formats[1].family == "jsonl",
         compared_with=gold_file,
     )
     several = formats[1].is_grid and len(_first_cells(sources[1])) > 2  # a word, its tag, and more
@@ -216,6 +217,22 @@ def _column_of_predictions(
             f"name the predicted one of column {wanted} with pred_column"
         )
     return None
+
+
+def columns_of_predictions(
+    gold_file: str, predicted_file: str | None, data: DataConfig
+) -> tuple[Column | None, ...]:
+    """The predicted column of each of several tag columns: that of its name, or of its place.
+
+    Columns with numbers are those behind all columns of gold, where there are as many, and the same
+    ones else; None leaves one with a name to the file that it is in.
+    """
+    columns = data.tag_columns
+    if predicted_file is None or any(isinstance(column, str) for column in columns):
+        return (None,) * len(columns)
+    cells = (_first_cells(source_of(each, data)) for each in (gold_file, predicted_file))
+    ours, theirs = map(len, cells)
+    return tuple(range(ours, theirs)) if theirs - ours == len(columns) else columns
 
 
 def _two_columns(

@@ -258,8 +258,9 @@ def draw_columns(report: ColumnsReport, palette: Palette) -> Markup:
     """The accuracy of a model of several tag columns, a row for each."""
     rows = [
         (label_cell(each.name), share(each.accuracy), share_bar(each.accuracy),
-         share(each.known.accuracy) if each.known.support else "–",
-         share(each.unknown.accuracy) if each.unknown.support else "–", each.tokens)
+         share(each.known.accuracy) if each.known and each.known.support else "–",
+         share(each.unknown.accuracy) if each.unknown and each.unknown.support else "–",
+         each.tokens)
         for each in report.columns
     ]  # fmt: skip
     heads = ("column", "accuracy", "", "known words", "unknown words", "tokens")

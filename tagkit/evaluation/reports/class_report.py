@@ -5,13 +5,14 @@ precision, recall, F1, micro and macro averages, the confusion matrix.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from tagkit.evaluation.reports.column_report import ColumnsReport
-from tagkit.evaluation.reports.report import LabelScores, Report
+from tagkit.evaluation.reports.report import LabelScores, Report, head_of
 from tagkit.evaluation.reports.tag_report import TagReport
+from tagkit.evaluation.scores.areas import ClassAreas, class_areas
 from tagkit.evaluation.scores.metrics import (
     JOINT,
     MEAN,
@@ -21,6 +22,7 @@ from tagkit.evaluation.scores.metrics import (
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Labels, Score, count_classes
 from tagkit.text.json_text import INTERNAL
+from tagkit.text.records import LabelScore
 from tagkit.text.schemes import span_tuples
 
 _AnyReport = TypeVar("_AnyReport", bound=Report)
@@ -44,6 +46,7 @@ class ClassReport(LabelScores):
         unknown: gold classes that the model does not know, each with its support; they count as
             errors.
         comparison: what was scored; not part of the JSON.
+        areas: under curves of the probabilities; None where these are not known of each text.
     """
 
     texts: int
@@ -56,6 +59,12 @@ class ClassReport(LabelScores):
     confusion: Mapping[str, Mapping[str, int]]
     unknown: Mapping[str, int]
     comparison: Comparison = field(compare=False, repr=False, metadata={INTERNAL: True})
+    areas: ClassAreas | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `areas` where they are known."""
+        found = LabelScores.to_dict(self)
+        return {key: value for key, value in found.items() if key != "areas" or value is not None}
 
     def confused(self) -> list[tuple[str, str, int]]:
         """Gold class, predicted class and texts of each confusion, the most frequent first."""
@@ -102,7 +111,7 @@ class JointReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "kind": JOINT,
+            **head_of(self, JOINT),
             "tags": self.tags.to_dict(),
             "classes": self.classes.to_dict(),
             "whole": self.whole,
@@ -200,6 +209,24 @@ def whole_accuracy(
         same = tuple(ours) == tuple(theirs) if plain else span_tuples(ours) == span_tuples(theirs)
         right += same and set(both[0]) == set(both[1])
     return right / len(gold) if gold else 0.0
+
+
+def with_areas(
+    report: _AnyReport, gold: Iterable[Sequence[str]], scores: Iterable[Sequence[LabelScore]]
+) -> _AnyReport:
+    """The report with areas of its classes, if it has classes and every text has probabilities.
+
+    Args:
+        report: of any kind.
+        gold: classes of each text.
+        scores: of each text, its classes with their probabilities.
+    """
+    match report:
+        case ClassReport():
+            return replace(report, areas=class_areas(list(gold), list(scores)))
+        case JointReport():
+            return replace(report, classes=with_areas(report.classes, gold, scores))
+    return report
 
 
 def with_judged(report: _AnyReport, judged: Mapping[str, Outcomes]) -> _AnyReport:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from tagkit.evaluation.reports.report import head_of
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores.outcomes import Outcomes
@@ -40,8 +41,8 @@ class ColumnReport(Record):
         kind: "spans" or "tokens" of tags, "features" of values with parts, "lemmas".
         tokens: how many.
         accuracy: share of tokens whose whole value is right.
-        known: accuracy on words of the training corpus.
-        unknown: accuracy on all others.
+        known: accuracy on words of the training corpus; None where that is not known, as of files.
+        unknown: accuracy on all others; likewise.
         tags: the report by label, of tags; None of other values.
         micro: over all parts of all values; None where values have no parts.
         attributes: scores of each part, such as the attribute Number; a token counts where it has
@@ -52,8 +53,8 @@ class ColumnReport(Record):
     kind: str
     tokens: int
     accuracy: float
-    known: Accuracy
-    unknown: Accuracy
+    known: Accuracy | None
+    unknown: Accuracy | None
     tags: TagReport | None = None
     micro: Score | None = None
     attributes: Mapping[str, Score] | None = None
@@ -81,12 +82,14 @@ class ColumnReport(Record):
                 found[metric.key] = metric.value(self.tags.comparison)
         if self.micro is not None:
             found["f1"] = self.micro.f1
-        found |= {"known_accuracy": self.known.accuracy, "unknown_accuracy": self.unknown.accuracy}
+        if self.known is not None and self.unknown is not None:
+            found["known_accuracy"] = self.known.accuracy
+            found["unknown_accuracy"] = self.unknown.accuracy
         return {column_key(self.name, key): value for key, value in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        head = {"kind": self.kind, "measure": self.measure, "headline": self.headline}
+        head = head_of(self, self.kind)
         values = Record.to_dict(self).items()
         own = {key: value for key, value in values if key != "name" and value is not None}
         return head | own
@@ -131,9 +134,7 @@ class ColumnsReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "kind": COLUMNS,
-            "measure": self.measure,
-            "headline": self.headline,
+            **head_of(self, COLUMNS),
             "columns": {column.name: column.to_dict() for column in self.columns},
         }
 
@@ -171,8 +172,24 @@ def make_tag_column_report(
     return _report(name, kind, words, gold, predicted, forms, tags=tags)
 
 
+def make_file_column_report(name: str, report: TagReport) -> ColumnReport:
+    """A report on a column of two files, whose name in CoNLL-U says what its values are.
+
+    Args:
+        name: of the column.
+        report: on its values as tags, with all labels and words.
+    """
+    found = report.comparison
+    sides = [each.words for each in found.sentences], found.gold, found.predicted
+    if name == "FEATS":
+        return make_features_report(name, *sides, None)
+    if name == "LEMMA":
+        return make_lemma_report(name, *sides, None)
+    return _report(name, str(found.kind), *sides, None, tags=report)
+
+
 def make_features_report(
-    name: str, words: Labels, gold: Labels, predicted: Labels, forms: Set[str]
+    name: str, words: Labels, gold: Labels, predicted: Labels, forms: Set[str] | None
 ) -> ColumnReport:
     """A report on values with attributes, such as FEATS; arguments as of `make_tag_column_report`.
 
@@ -197,7 +214,7 @@ def make_features_report(
 
 
 def make_lemma_report(
-    name: str, words: Labels, gold: Labels, predicted: Labels, forms: Set[str]
+    name: str, words: Labels, gold: Labels, predicted: Labels, forms: Set[str] | None
 ) -> ColumnReport:
     """A report on lemmas; arguments as of `make_tag_column_report`."""
     return _report(name, LEMMAS, words, gold, predicted, forms)
@@ -209,7 +226,7 @@ def _report(
     words: Labels,
     gold: Labels,
     predicted: Labels,
-    forms: Set[str],
+    forms: Set[str] | None,
     *,
     tags: TagReport | None = None,
     micro: Score | None = None,
@@ -218,7 +235,7 @@ def _report(
     # [number of tokens, number of right ones], of unknown words and of known ones
     counts = [[0, 0], [0, 0]]
     for word, ours, theirs in _tokens(words, gold, predicted):
-        count = counts[word in forms]
+        count = counts[word in (forms or ())]
         count[0] += 1
         count[1] += ours == theirs
     unknown, known = (Accuracy(right / total if total else 0.0, total) for total, right in counts)
@@ -229,8 +246,8 @@ def _report(
         kind=kind,
         tokens=tokens,
         accuracy=right / tokens if tokens else 0.0,
-        known=known,
-        unknown=unknown,
+        known=None if forms is None else known,
+        unknown=None if forms is None else unknown,
         tags=tags,
         micro=micro,
         attributes=attributes,

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.evaluation.reports.report import LANGUAGE
+from tagkit.evaluation.reports.report import LANGUAGE, head_of
 from tagkit.text.json_text import plain
 
 _LONG = 1e12  # a perplexity from here on is shown by its first digits and its power of ten
@@ -119,9 +119,7 @@ class LanguageReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; a perplexity that no float64 can hold is None."""
         return {
-            "kind": LANGUAGE,
-            "measure": self.measure,
-            "headline": self.headline,
+            **head_of(self, LANGUAGE),
             **plain(self._scores()),
             "units": self.units,
             "unknown": self.unknown,

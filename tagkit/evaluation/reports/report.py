@@ -37,11 +37,7 @@ class Report(Protocol):
         """Every metric by its name in `dev_scores` of history.jsonl."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `kind` says what sort of report it is.
-
-        One of a kind that is not in `Kind` also has its `measure` and `headline`, which
-        `tagkit info` shows.
-        """
+        """Plain values, for JSON: `kind`, the sort of report, `measure`, `headline`, and others."""
 
 
 class LabelScores(Record):
@@ -68,7 +64,12 @@ class LabelScores(Record):
         """Plain values of the attributes and of further metrics, for JSON."""
         comparison = self.comparison
         added = {each.key: each.value(comparison) for each in added_metrics(comparison.kind)}
-        return {"kind": str(comparison.kind), **Record.to_dict(self), **added}
+        return head_of(self, str(comparison.kind)) | Record.to_dict(self) | added
+
+
+def head_of(report: "Report", kind: str) -> dict[str, Any]:
+    """What the JSON of every report begins with."""
+    return {"kind": kind, "measure": report.measure, "headline": report.headline}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
         yield StoredHeadline("perplexity", value, mode, is_share=False)
         return
     # Of a task whose report is of a kind of its own, which no metric here is defined for.
-    if "headline" in table:
+    if "headline" in table and table.get("kind") not in (*Kind, JOINT):
         yield StoredHeadline(str(table.get("measure")), table["headline"], table.get("kind"))
         # One of several tag columns has the headline of each.
         columns = table.get("columns")

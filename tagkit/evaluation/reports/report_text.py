@@ -121,24 +121,36 @@ def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:
 
 def _column_table(columns: Sequence[ColumnReport]) -> Iterator[str]:
     """Accuracy of whole values in each column."""
+    words = [column.unknown.support for column in columns if column.unknown]
     rows = [
         [
             label_cell(column.name),
-            *shares(column.accuracy, column.known.accuracy),
-            f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-",
+            *shares(column.accuracy, *([column.known.accuracy] if column.known else [])),
+            *(
+                [f"{each.accuracy:.4f}" if each.support else "-"]
+                if (each := column.unknown)
+                else []
+            ),
             f"{column.tokens:,}",
         ]
         for column in columns
     ]
-    yield from table("", ("accuracy", "known words", "unknown words", "tokens"), rows, WIDE)
-    total = max((column.unknown.support for column in columns), default=0)
-    yield f"accuracy of whole values; {plural(total, 'token')} of words that train lacks"
+    heads = ("known words", "unknown words") if words else ()
+    yield from table("", ("accuracy", *heads, "tokens"), rows, WIDE)
+    lacks = f"; {plural(max(words), 'token')} of words that train lacks" if words else ""
+    yield f"accuracy of whole values{lacks}"
 
 
 def _class_lines(report: ClassReport, width: int | None) -> Iterator[str]:
     yield from _score_lines(report, width)
     what = "all of a text's classes right" if report.several else "accuracy"
     yield f"classes; {what} {report.accuracy:.4f} of {plural(report.texts, 'text')}"
+    if report.areas is not None:
+        areas = report.areas.macro
+        yield (
+            f"area under ROC {areas.roc:.4f}, under precision and recall "
+            f"{areas.precision_recall:.4f}, means over classes"
+        )
     yield from _added_lines(report.comparison)
     yield from _unknown_lines("classes", report.unknown)
 

@@ -37,12 +37,12 @@ from tagkit.evaluation.scores.spans import well_formed_spans
 from tagkit.text.json_text import INTERNAL
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Step, first_line_of, scheme_of_steps
+from tagkit.text.scheme_detection import scheme_beside as scheme_beside
 from tagkit.text.schemes import (
     ALL_PREFIXES,
     DISPLAY,
     INSIDE,
     OUTSIDE,
-    PLAIN,
     SPAN_SCHEMES,
     convert,
     has_spans,
@@ -396,7 +396,7 @@ def score_sentences(
     Args:
         names: of the gold file and of the predicted one, for messages.
         sides: gold sentences and predicted ones.
-        data: names the scheme of the gold tags, perhaps.
+        data: names the scheme of both files, perhaps.
         strict: count well-formed spans only.
         remedies: the ends of messages on tags that are not the expected ones.
         note: called with a sentence on gold tags that fit into no scheme.
@@ -429,7 +429,7 @@ def score_sentences(
             f"{names[0]}: {found.illegal:,} of {found.transitions:,} transitions are illegal in "
             f"{DISPLAY[scheme]}{why}{lost}"
         )
-    named = PLAIN if data.scheme == PLAIN else "auto"
+    named = scheme_beside(data.scheme, {tag for step in theirs for tag in step})
     other = scheme_of_steps(
         theirs, names[1], named, scheme, lambda _: odd[1].line, remedies[1]
     ).scheme

@@ -15,8 +15,8 @@ from tagkit.corpus.records.record_checks import check_answer, checked_item
 from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.text.scheme_detection import scheme_of
-from tagkit.text.schemes import PLAIN, convert
+from tagkit.text.scheme_detection import scheme_beside, scheme_of
+from tagkit.text.schemes import convert
 from tagkit.wording import clipped, quoted
 
 TAGS, CLASSES = "tags", "classes"
@@ -212,7 +212,7 @@ def predicted_tags(
     Args:
         predicted: whose sentences they are.
         sentences: with predictions, perhaps in another scheme.
-        data: says whether tags are plain labels, even if they look like those of spans.
+        data: names the scheme of both files, perhaps.
         scheme: of the gold tags.
         strict: whether tags count as they are, in the scheme of the gold ones alone.
 
@@ -220,7 +220,7 @@ def predicted_tags(
         FormatError: most tags are those of a span scheme, and some are not.
         DataError: the tags are plain labels where gold has spans, or the reverse.
     """
-    named = PLAIN if data.scheme == PLAIN else "auto"
+    named = scheme_beside(data.scheme, {tag for each in sentences for tag in each.tags or ()})
     found = scheme_of(sentences, predicted.name, named, scheme, predicted.remedy).scheme
     # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags that
     # `convert` has made well-formed.

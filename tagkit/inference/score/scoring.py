@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagkit.config import Column, DataConfig
+from tagkit.config import DataConfig
 from tagkit.corpus.files import path_text, read
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.source.options import silent
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import read_training
 from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES
-from tagkit.evaluation.compare.compare import compare_files, compare_records
+from tagkit.evaluation.compare.compare import PredColumn, compare_files, compare_records
 from tagkit.evaluation.reports.class_report import counts_spans
 from tagkit.evaluation.reports.report import Report
 from tagkit.limits import BATCH_SIZE
@@ -37,7 +37,7 @@ class Scoring:
     Attributes:
         data: how files are read.
         pred_column: of the predicted tags in a column file; None for the last one, and of CoNLL-U
-            for that of the gold tags.
+            for that of the gold tags; of several, one for each.
         strict: count well-formed spans only.
         batch_size: of a model, as for `predict`.
         note: called with a sentence on the format that was recognised, and on odd corpora.
@@ -45,7 +45,7 @@ class Scoring:
     """
 
     data: DataConfig
-    pred_column: Column | None = None
+    pred_column: PredColumn = None
     strict: bool = False
     batch_size: int = BATCH_SIZE
     note: Callable[[str], None] = silent

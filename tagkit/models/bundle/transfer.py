@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tagkit.config import Config, carried_by_models, options_of, training_scheme, without_effect_in
+from tagkit.config import (
+    Config,
+    carried_by_models,
+    has_effect,
+    options_of,
+    training_scheme,
+    without_effect_in,
+)
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.splits.splits import Corpus
@@ -36,6 +43,11 @@ _BESIDE_WORDS = {
 }  # fmt: skip
 # Options that give a model such a part.
 _ADDED = ("embeddings.char_cell", "embeddings.affix_dim")
+# Options of [head] that decide which tensors a head has.
+_OF_HEADS = (
+    "kind", "feedback_cell", "feedback_hidden", "tag_dim", "pooling", "hidden", "activation",
+    "softmax",
+)  # fmt: skip
 # Output layers are about tags: a base model of another task has none to copy.
 _OUTPUT_LAYERS = "encoder.output_layers."
 _FIRST_LAYER = "encoder.layers.0."
@@ -78,9 +90,10 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
         changed = mine.model_copy(update={key: value})
         config = config.model_copy(update={section: changed})
     # A new head may be another. Of itself it is as the one whose weights it begins with.
-    for key in ("pooling", "softmax"):
-        serves = options[f"head.{key}"].serves
-        if getattr(config.head, key) == "auto" and serves(base.config.task) and serves(config.task):
+    for key in _OF_HEADS:
+        is_set = key in config.head.model_fields_set and getattr(config.head, key) != "auto"
+        both_have_it = all(has_effect(each, f"head.{key}") for each in (base.config, config))
+        if both_have_it and not is_set:
             head = config.head.model_copy(update={key: getattr(base.config.head, key)})
             config = config.model_copy(update={"head": head})
     config, of_pairs = inherit_pairs(config, base, name)
@@ -236,7 +249,7 @@ def _left_out(model: Model, base: Bundle) -> tuple[str, ...]:
         found.append(f"its CRF of word features, which counted {100 * float(crf.share):.0f} %")
     theirs, mine = (any(".bag." in key for key in one.state_dict()) for one in (base.model, model))
     if theirs and not mine:
-        found.append("its linear model of words")
+        found.append("its linear model of words (head.bag_of_words > 0 fits one to train)")
     return tuple(found)
 
 

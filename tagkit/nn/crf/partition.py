@@ -6,6 +6,7 @@ scores are so far apart that float64 would lose some are computed with sums of e
 several kernel launches for each token: there steps are taken in pairs (`tree_partition`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,9 @@ _FEWEST_STEPS = 8
 _MULTIPLICATIONS = 2**30
 # Below this a sum of exponentials is that of forbidden paths.
 _FORBIDDEN = 1e-300
+# A positive number below this is left to the exact way: its product with another such one could be
+# below `_FORBIDDEN`, or a zero.
+_SMALLEST = 1e-147
 
 
 def log_partition(chain: Chain) -> Tensor:
@@ -38,8 +42,10 @@ def log_partition(chain: Chain) -> Tensor:
     autograd graph over the steps.
     """
     chain.check()
-    if chain.emissions.is_cuda:
-        return tree_partition(chain)
+    return tree_partition(chain) if chain.emissions.is_cuda else _by_messages(chain)
+
+
+def _by_messages(chain: Chain) -> Tensor:
     total: Tensor = _LogPartition.apply(  # type: ignore[no-untyped-call]
         chain.emissions, chain.transitions, chain.start, chain.end, chain.mask
     )
@@ -75,8 +81,9 @@ class _LogPartition(torch.autograd.Function):
         """(batch,) log-partitions; arguments with the shapes of a `Chain`."""
         ctx.dtype = emissions.dtype
         chain = Chain(emissions, transitions, start, end, mask, checked=True)
-        scaled = scaled_forward(Scores.of(chain))
-        safe = torch.zeros(len(mask)).bool() if scaled is None else torch.from_numpy(scaled.safe)
+        # On a GPU these are sentences that `tree_partition` cannot hold.
+        scaled = None if emissions.is_cuda else scaled_forward(Scores.of(chain))
+        safe = torch.zeros_like(mask[:, 0]) if scaled is None else torch.from_numpy(scaled.safe)
         # (batch,), in float64 up to here: a loss is a difference of two large numbers.
         total = mask.new_empty(len(mask), dtype=torch.float64)
         if scaled is not None:
@@ -130,47 +137,56 @@ def _counts(scaled: Scaled | None, exact: _Exact | None, grad: Tensor) -> tuple[
 def tree_partition(chain: Chain) -> Tensor:
     """As `log_partition`, with an autograd graph.
 
-    Scores within one sentence must not differ by more than float64 can hold, about 700 nats; paths
-    that are further below the best one count as forbidden.
+    Sentences whose scores are further apart than float64 can hold, some 300 nats in a step or,
+    where steps are forbidden, between tags without a common past, are computed in logarithms.
     """
     chain.check()
     emissions = zero_padding(chain.emissions.double(), chain.mask)
-    steps, of_step = _factors(chain.transitions.double(), (0, 1))
+    steps, of_step, step_low = _factors(chain.transitions.double(), (0, 1))
     # At the first token, the score of beginning with a tag included: (batch, tags), (batch, 1)
-    alpha, of_first = _factors(chain.start.double() + emissions[:, 0], (1,))
-    end, of_end = _factors(chain.end.double(), (0,))
+    alpha, of_first, first_low = _factors(chain.start.double() + emissions[:, 0], (1,))
+    end, of_end, end_low = _factors(chain.end.double(), (0,))
     # (batch, steps, tags), (batch, steps, 1), and (batch, steps)
-    factors, of_tokens = _factors(emissions[:, 1:], (2,))
+    factors, of_tokens, token_low = _factors(emissions[:, 1:], (2,))
     mask = chain.mask[:, 1:]
+    # A matrix has the factors of a step and of a token: (batch, steps, 1) -> (batch, 1)
+    low = torch.cat([token_low.flatten(1) + step_low, first_low, end_low.expand_as(first_low)], 1)
+    safe = (low >= math.log(_SMALLEST)).all(1)  # (batch,); not with a NaN
     # What was taken out of padding is 0, as its scores are: (batch,)
     log_scale = of_first[:, 0] + of_tokens.sum((1, 2)) + mask.sum(1) * of_step[0, 0] + of_end[0]
 
     batch, time, tags = factors.shape
     room = _CHUNK_BYTES // (8 * batch * tags * tags)  # steps whose matrices fit
     if _padded(time) * batch * tags**3 > _MULTIPLICATIONS or room < min(_FEWEST_STEPS, time):
-        alpha, scale = _in_turn(alpha, steps, factors, mask)
-        log_scale = log_scale + scale
+        alpha, scale, held = _in_turn(alpha, steps, factors, mask)
+        log_scale, safe = log_scale + scale, safe & held
     elif time:
         chunk = min(_padded(time), 1 << (room.bit_length() - 1))
         for parts in zip(torch.split(factors, chunk, 1), torch.split(mask, chunk, 1), strict=True):
             if chunk < time:
-                alpha, scale = checkpoint(_in_pairs, alpha, steps, *parts, use_reentrant=False)
+                found = checkpoint(_in_pairs, alpha, steps, *parts, use_reentrant=False)
             else:
-                alpha, scale = _in_pairs(alpha, steps, *parts)
-            log_scale = log_scale + scale
+                found = _in_pairs(alpha, steps, *parts)
+            alpha, scale, held = found
+            log_scale, safe = log_scale + scale, safe & held
     # (batch, tags) @ (tags,): the last tag is summed out -> (batch,)
-    total = (alpha @ end).clamp(min=_FORBIDDEN).log() + log_scale
-    return total.to(chain.emissions.dtype)
+    total = ((alpha @ end).clamp(min=_FORBIDDEN).log() + log_scale).to(chain.emissions.dtype)
+    if not safe.all():
+        total = total.index_put((~safe,), _by_messages(chain.rows(~safe)))
+    return total
 
 
-def _factors(scores: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Exponentials of scores, and the largest score along `dims`, which was taken out of them.
+def _factors(scores: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """Exponentials of scores, the largest score along `dims`, and how far the lowest is below it.
 
-    It is detached: it is put back in the end, so that it has no gradient of its own.
+    The largest is taken out of the exponentials. It is detached: it is put back in the end, so that
+    it has no gradient of its own. The lowest is that of what is allowed.
     """
     # Not minus infinity, which less itself would be NaN.
     largest = scores.detach().amax(dims, keepdim=True).clamp(min=NEVER)
-    return (scores - largest).exp(), largest
+    below = scores - largest
+    allowed = below.detach().masked_fill(below == -torch.inf, 0)
+    return below.exp(), largest, allowed.amin(dims, keepdim=True)
 
 
 def _padded(steps: int) -> int:
@@ -178,7 +194,9 @@ def _padded(steps: int) -> int:
     return 1 << max(0, steps - 1).bit_length()
 
 
-def _in_pairs(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def _in_pairs(
+    alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Alpha after the steps to some tokens.
 
     Args:
@@ -188,7 +206,8 @@ def _in_pairs(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tu
         mask: (batch, time) bool.
 
     Returns:
-        (batch, tags), and (batch,) log of what was taken out.
+        (batch, tags), (batch,) log of what was taken out, and (batch,) whether all numbers that
+        are not 0 were large enough to be exact.
     """
     batch, time, tags = factors.shape
     padded = _padded(time)
@@ -199,14 +218,21 @@ def _in_pairs(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tu
     still = torch.eye(tags, dtype=steps.dtype, device=steps.device)
     products = torch.where(mask[:, :, None, None], steps * factors.unsqueeze(2), still)
     products = products.flatten(0, 1)  # (padded x batch, before, after)
-    taken_out = []
+    taken_out, held = [], mask.new_ones(1, batch)
     while len(products) > batch:
         # (pairs x batch, before, between) x (pairs x batch, between, after): halves the steps
         products, largest = _scaled(torch.bmm(*products.chunk(2)), (1, 2))
         taken_out.append(largest.view(-1, batch))
+        held = held & _are_held(products).view(-1, batch).all(0)
     # (batch, 1, before) x (batch, before, after) -> (batch, after)
     alpha, largest = _scaled(torch.bmm(alpha.unsqueeze(1), products).squeeze(1), (1,))
-    return alpha, torch.cat([*taken_out, largest.view(1, batch)]).log().sum(0)
+    log_scale = torch.cat([*taken_out, largest.view(1, batch)]).log().sum(0)
+    return alpha, log_scale, held[0] & _are_held(alpha)
+
+
+def _are_held(products: Tensor) -> Tensor:
+    """(items,) whether no number of an item, (items, ...), is between 0 and `_SMALLEST`."""
+    return ~((products > 0) & (products < _SMALLEST)).flatten(1).any(1)
 
 
 def _halving_order(sequences: Tensor) -> Tensor:
@@ -230,7 +256,9 @@ def _halving_order(sequences: Tensor) -> Tensor:
     return apart.permute(order).reshape(time, batch, *rest)
 
 
-def _in_turn(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def _in_turn(
+    alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """As `_in_pairs`, a step after the other: each is one product of alphas and one matrix."""
     alphas, taken_out = [alpha], [alpha.new_ones(len(alpha), 1)]
     for here in factors.unbind(1):
@@ -242,9 +270,12 @@ def _in_turn(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tup
     last = mask.sum(1)  # (batch,) number of the last token's step; 0 where there is none
     # (time, batch, tags) at each sentence's own time -> (batch, tags)
     rows = torch.arange(len(last), device=last.device)
-    alpha = torch.stack(alphas)[last, rows]
+    stacked = torch.stack(alphas)
+    alpha = stacked[last, rows]
+    # (time, batch, tags) -> (batch, time)
+    held = _are_held(stacked[1:].flatten(0, 1)).view(-1, len(last)).t() | ~mask
     log_scales = torch.cat(taken_out[1:] or [taken_out[0][:, :0]], 1).log()  # (batch, steps)
-    return alpha, log_scales.masked_fill(~mask, 0).sum(1)
+    return alpha, log_scales.masked_fill(~mask, 0).sum(1), held.all(1)
 
 
 def _scaled(products: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:

@@ -173,7 +173,7 @@ class Listener:
         """
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
-        """Called when the corpora are read and the model is built."""
+        """Called when the corpora are read and the model is built, on a CPU before `on_fit`."""
 
     def on_step(self, step: Step) -> None:
         """Called after each step, which may take few milliseconds: return at once."""

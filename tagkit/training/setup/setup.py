@@ -171,6 +171,7 @@ def resolve(config: Config, corpus: Corpus | None = None, *, most_vectors: int =
             task.describe(config).unit,
             uncut=len(corpus.train.sentences),
             classes=len(corpus.train.classes()),
+            labels=0 if config.data.tag_columns else len(task.labels(config, sentences).tags),
         )
         if [*task.kinds(config)] == [Kind.SPANS]:
             size = replace(

@@ -18,7 +18,7 @@ optional package: it is imported when a search begins, after all that can be wro
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,7 @@ from tagkit.limits import check_count
 from tagkit.models.folder.parts import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import BEST, cannot_write, write_remedy, write_whole
+from tagkit.text.json_text import INTERNAL, Record
 from tagkit.training.events.callbacks import Epoch, Listener, listener_of
 from tagkit.training.folder.run_files import BEST_CONFIG, STUDY, STUDY_FILES
 from tagkit.training.folder.run_folder import RunFolder
@@ -73,7 +74,7 @@ _VALUES = "values to try"
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record):
     """One model of a search.
 
     Attributes:
@@ -93,7 +94,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuned(Record):
     """The result of a search.
 
     Attributes:
@@ -106,7 +107,7 @@ class Tuned:
 
     trials: tuple[Trial, ...]
     best: Trial
-    config: Config
+    config: Config = field(metadata={INTERNAL: True})
     folder: Path
 
 

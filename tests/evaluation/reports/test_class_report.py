@@ -76,8 +76,8 @@ def test_the_matrix_counts_gold_by_predicted_and_the_most_confused_come_first() 
     assert report.unknown == {"c": 1}
     assert json.loads(json.dumps(report.to_dict()))["confusion"] == report.confusion
     assert list(report.to_dict()) == [
-        "kind", "texts", "several", "accuracy", "micro", "macro", "weighted", "types", "confusion",
-        "unknown",
+        "kind", "measure", "headline", "texts", "several", "accuracy", "micro", "macro", "weighted",
+        "types", "confusion", "unknown",
     ]  # fmt: skip
 
 
@@ -100,6 +100,6 @@ def test_a_whole_text_is_right_where_its_spans_and_its_class_are() -> None:
         "class_accuracy", "class_precision", "class_recall", "class_f1", "class_macro_f1",
     ]  # fmt: skip
     assert both.parts()["class_f1"] == classes.micro.f1
-    assert list(both.to_dict()) == ["kind", "tags", "classes", "whole"]
+    assert list(both.to_dict()) == ["kind", "measure", "headline", "tags", "classes", "whole"]
     assert both.to_dict()["whole"] == 0.5
     assert both.to_dict()["classes"] == classes.to_dict()

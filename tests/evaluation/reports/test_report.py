@@ -29,7 +29,7 @@ def without_kinds(table: dict[str, Any]) -> dict[str, Any]:
     return {
         key: without_kinds(value) if isinstance(value, dict) else value
         for key, value in table.items()
-        if key != "kind"
+        if key not in ("kind", "measure", "headline")
     }
 
 

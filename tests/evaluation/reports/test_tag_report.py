@@ -270,8 +270,8 @@ def test_a_report_is_plain_json() -> None:
     assert report["micro"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1}
     assert report["types"] == {"X": report["micro"]}
     assert list(report) == [
-        "kind", "scheme", "mode", "sentences", "tokens", "accuracy", "micro", "macro", "weighted",
-        "types", "unknown",
+        "kind", "measure", "headline", "scheme", "mode", "sentences", "tokens", "accuracy",
+        "micro", "macro", "weighted", "types", "unknown",
     ]  # fmt: skip
     assert report["kind"] == "spans"
     assert make_tag_report([["NN"]], [["NN"]], "labels").to_dict()["kind"] == "tokens"

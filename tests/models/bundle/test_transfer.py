@@ -225,12 +225,46 @@ def classified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     return folder / "model", files
 
 
+@pytest.mark.parametrize(
+    ("given", "options", "kept"),
+    [
+        (["head.kind=softmax"], [], True),
+        (["head.kind=softmax"], ["head.kind=crf"], True),  # scores fit, transitions are new
+        (["head.kind=viterbi"], [], True),
+        (["head.kind=feedback", "head.feedback_hidden=7", "head.tag_dim=5"], [], True),
+        (["head.kind=feedback", "head.feedback_hidden=7"], ["head.kind=crf"], False),
+        (["head.kind=feedback", "head.feedback_hidden=7"], ["head.kind=feedback",
+                                                            "head.feedback_hidden=8"], False),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else None,
+)  # fmt: skip
+def test_a_head_is_of_the_kind_and_the_size_of_the_one_that_it_begins_with_unless_told(
+    tmp_path: Path, given: list[str], options: list[str], kept: bool
+) -> None:
+    train(tiny.config(tmp_path, "train.max_epochs=1", *given))
+    run = prepared(further(tmp_path, tmp_path / "model", *options))
+    named = [option.removeprefix("head.").split("=") for option in given + options]
+    for key, value in dict(named).items():
+        # What the user asks for, and all that has a meaning beside it.
+        if key == "kind" or run.config.head.kind == "feedback":
+            assert str(getattr(run.config.head, key)) == value
+    assert ("and head of tags" in run.started) == kept
+
+
+def test_an_option_that_the_kind_of_the_old_head_has_no_use_for_is_refused(tmp_path: Path) -> None:
+    train(tiny.config(tmp_path, "train.max_epochs=1", "head.kind=softmax"))
+    with refuses(ConfigError, "feature_crf", "softmax", "leave it out"):
+        prepared(further(tmp_path, tmp_path / "model", "head.feature_crf=64"))
+    prepared(further(tmp_path, tmp_path / "model", "head.feature_crf=0"))
+
+
 def test_a_head_pools_as_the_one_that_it_begins_with_unless_it_is_told_another_way(
     tmp_path: Path, classified: tuple[Path, dict[str, str]]
 ) -> None:
     base, files = classified
     begun = ("task=classify", f"train.init_from={base}")
-    assert prepared(tiny.small(tmp_path, *begun, **files)).config.head.pooling == "mean"
+    found = prepared(tiny.small(tmp_path, *begun, **files)).config.head
+    assert (found.pooling, found.hidden) == ("mean", (6,))
     told = tiny.small(tmp_path, *begun, "head.pooling=max", **files)
     assert prepared(told).config.head.pooling == "max"
     # A tagger pools nothing, so that the size decides.
@@ -270,7 +304,7 @@ def test_a_head_of_other_sizes_is_drawn_anew_as_a_whole(
             assert (old is not None and torch.equal(block, old)) == kept, name
     heads = " and head of classes" if kept else ""
     new = "" if kept else "new: head of classes; "
-    left = "left out: its linear model of words"
+    left = "left out: its linear model of words (head.bag_of_words > 0 fits one to train)"
     assert run.started == f"embeddings, encoder{heads} from {base}; {new}{left}"
 
 
@@ -302,7 +336,8 @@ def test_what_counts_beside_the_network_is_said_to_be_left_out(
     monkeypatch.undo()
     base = train(classes).folder
     config = tiny.small(tmp_path, "task=classify", f"train.init_from={base}", **texts)
-    assert prepared(config).started.endswith("left out: its linear model of words")
+    left = "left out: its linear model of words (head.bag_of_words > 0 fits one to train)"
+    assert prepared(config).started.endswith(left)
 
 
 def test_gates_of_a_larger_decoder_are_not_mixed_with_those_of_a_smaller_one(

@@ -1,5 +1,9 @@
 """The log-partition as a product of matrices in pairs: the same as step by step."""
 
+import itertools
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tagkit.nn.crf import partition as module
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.crf.partition import log_partition, tree_partition
+from tests.support.pretended_gpu import pretended_gpu
 
 
 def drawn(seed: int, lengths: list[int], tags: int, forbidden: float, scale: float) -> Chain:
@@ -134,6 +139,71 @@ def test_sentences_of_one_token_and_one_without_a_path_have_finite_gradients(
         float(log_partition(dead)[1].detach()), abs=1e-9
     )
     assert all(bool(gradient.isfinite().all()) for gradient in gradients)
+
+
+def enumerated(chain: Chain) -> Tensor:
+    """By the scores of all paths, in float64."""
+    totals = []
+    for row, length in enumerate(chain.mask.sum(1).tolist()):
+        scores = []
+        for path in itertools.product(range(len(chain.start)), repeat=length):
+            emitted = sum(chain.emissions[row, t, tag] for t, tag in enumerate(path))
+            stepped = sum(chain.transitions[pair] for pair in itertools.pairwise(path))
+            scores.append(chain.start[path[0]] + emitted + stepped + chain.end[path[-1]])
+        totals.append(torch.stack(scores).logsumexp(0))
+    return torch.stack(totals)
+
+
+def two_ways(gap: float, after: float, switch: float) -> Chain:
+    """Tag 0 leads by `gap` at 3 tokens, tag 1 by `after` at 3 more; between them costs `switch`."""
+    emissions = torch.zeros(2, 6, 2, dtype=torch.float64)
+    emissions[0, :3, 1], emissions[0, 3:, 0] = -gap, -after
+    steps = torch.tensor([[0.0, -switch], [-switch, 0.0]], dtype=torch.float64)
+    free = torch.zeros(2, dtype=torch.float64)
+    mask = torch.arange(6) < torch.tensor([[6], [2]])
+    return Chain(emissions, steps, free, free, mask)
+
+
+EXTREME = {
+    "a lead that is lost later": two_ways(800, 1200, 5000),
+    "one that drifts without a way back": two_ways(280, 290, torch.inf),
+    "in the steps": two_ways(1, 2, 900),
+    "just within a number": two_ways(100, 101, 300),
+    "at random": drawn(7, [5, 4, 1], 3, 0.3, 1000.0),
+    "beyond single numbers": drawn(8, [5, 2], 3, 0.0, 1e6),
+}
+
+
+@pytest.mark.parametrize("multiplications", [0, 2**29])
+@pytest.mark.parametrize("chain", EXTREME.values(), ids=EXTREME)
+@pytest.mark.parametrize("place", [nullcontext, pretended_gpu])
+def test_scores_that_are_far_apart_give_the_sum_and_the_gradient_of_all_paths(
+    multiplications: int,
+    chain: Chain,
+    place: Callable[[], AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_MULTIPLICATIONS", multiplications)
+    real = replace(chain, emissions=chain.emissions.nan_to_num(0, neginf=-torch.inf))
+    expected = value_and_gradients(enumerated, real)
+    with place():
+        there = "cpu" if place is nullcontext else "cuda"
+        parts = (chain.emissions, chain.transitions, chain.start, chain.end, chain.mask)
+        found = value_and_gradients(tree_partition, Chain(*(part.to(there) for part in parts)))
+        found = [part.cpu() for part in found]
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.nan_to_num(0), other.nan_to_num(0))
+
+
+def test_sentences_of_a_batch_are_exact_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, taken = two_ways(800, 1200, 5000), []
+    exact = module._by_messages
+    monkeypatch.setattr(
+        module, "_by_messages", lambda part: taken.append(len(part.mask)) or exact(part)
+    )
+    tree_partition(replace(chain, transitions=torch.zeros_like(chain.transitions)))
+    tree_partition(drawn(9, [20, 20], 4, 0.3, 3.0))
+    assert taken == [1]  # the sentence whose emissions are far apart
 
 
 @pytest.mark.cuda

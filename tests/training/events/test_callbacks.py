@@ -123,7 +123,9 @@ def test_a_step_says_how_far_the_run_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("full_fits")
-def test_the_passes_of_what_is_fitted_before_the_first_step_come_first(tmp_path: Path) -> None:
+def test_the_header_comes_before_the_passes_of_what_is_fitted_before_the_first_step(
+    tmp_path: Path,
+) -> None:
     calls: list[int | str] = []
 
     class Order(Listener):
@@ -134,8 +136,7 @@ def test_the_passes_of_what_is_fitted_before_the_first_step_come_first(tmp_path:
             calls.append("start")
 
     train(tiny.config(tmp_path, "train.max_epochs=1", "head.feature_crf=500"), Order())
-    assert calls[-1] == "start"
-    assert calls[:-1] == list(range(1, len(calls)))
+    assert calls == ["start", *range(1, len(calls))]
     assert 20 < len(calls) < 60  # 30 steps, of which some look at the loss more than once
 
 

@@ -237,6 +237,24 @@ def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_tok
 
 
 @pytest.mark.parametrize(
+    ("sentences", "tokens", "labels", "has_one"),
+    [
+        (4_000, 500_000, 92, True),  # names
+        (1_500, 40_000, 284, True),  # features of a word in Greek
+        (1_500, 40_000, 327, True),
+        (1_500, 40_000, 328, False),
+        (1_500, 15_000, 1_500, False),
+        (5_000, 50_000, 5_000, False),
+    ],
+)
+def test_the_work_of_its_fit_is_that_of_tokens_and_pairs_of_labels(
+    sentences: int, tokens: int, labels: int, *, has_one: bool
+) -> None:
+    size = CorpusSize(sentences, tokens, labels=labels, spans=1_000)
+    assert (choose_by_size(load_config(), size).config.head.feature_crf != 0) == has_one
+
+
+@pytest.mark.parametrize(
     ("options", "sentences", "spans", "sharing"),
     [
         (["task=tag"], 50, 1, True),
@@ -353,17 +371,21 @@ def test_a_run_looks_at_the_names_of_its_corpus(
 
 
 @pytest.mark.parametrize(
-    ("options", "most", "has_one"),
-    [([], 6, True), ([], 5, False), (["data.scheme=labels"], 6, False)],
-)
-def test_a_run_counts_the_spans_of_its_corpus(
+    ("options", "most", "steps", "has_one"),
+    [([], 6, 12 * 16, True), ([], 6, 12 * 16 - 1, False), ([], 5, 12 * 16, False),
+     (["data.scheme=labels"], 6, 12 * 16, False)],
+)  # fmt: skip
+def test_a_run_counts_the_spans_and_the_tags_of_its_corpus(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     options: list[str],
     most: int,
+    steps: int,
     *,
     has_one: bool,
 ) -> None:
+    # Of 12 tokens with 4 tags.
+    monkeypatch.setattr(defaults, "_MAX_FITTED_STEPS", steps)
     monkeypatch.setattr(defaults, "_FEW_SENTENCES", 0)
     monkeypatch.setattr(defaults, "_FEW_SPANS", most)
     # Two spans a sentence, the second of two words.

@@ -7,6 +7,7 @@ else by a header or, of two columns, by their contents.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -139,6 +140,20 @@ def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[OutputPie
 def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
     """A header, which says for certain which column is which, and a row a document."""
     return one_file(",".join(map(_quoted, cells)) for cells in _rows(items, writing, "csv", ""))
+
+
+def with_safe_cells(item: Document) -> Document:
+    """A document none of whose cells a spreadsheet would run as a formula: an apostrophe is before.
+
+    The characters are those that OWASP names (CSV injection).
+    """
+
+    def safe(cell: Any) -> Any:
+        runs = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+        return f"'{cell}" if runs else cell
+
+    extra = tuple((name, safe(cell)) for name, cell in item.extra)
+    return replace(item, text=safe(item.text), labels=tuple(map(safe, item.labels)), extra=extra)
 
 
 def _rows(
