@@ -69,7 +69,7 @@ def named_separator(lines: Sequence[str]) -> str:
 def _separator(source: Source, reading: ReaderOptions) -> str:
     """What stands between the cells of a file: semicolons where the first row has no comma."""
     lines = source.beginning(waiting=False)
-    by_commas, by_semicolons = (next(iter(_first_rows(lines, each)), []) for each in ",;")
+    by_commas, by_semicolons = (next(iter(first_rows(lines, each)), []) for each in ",;")
     if len(by_commas) > 1 or len(by_semicolons) < 2 or not _are_cells(by_semicolons, reading):
         return ","
     note = "its cells are separated by semicolons, as its first row has these and no commas"
@@ -136,13 +136,13 @@ class _RowLines:
 
 def are_rows_of_csv(lines: Sequence[str], separator: str = ",") -> bool:
     """Whether nine of ten rows have as many cells, two or more."""
-    widths = [len(row) for row in _first_rows(lines, separator)]
+    widths = [len(row) for row in first_rows(lines, separator)]
     # Nine of ten, as one broken row must not turn a table into raw text.
     common = max(set(widths), key=widths.count, default=0)
     return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
 
 
-def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
+def first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     """The rows that are not blank, up to one that cannot be read."""
     rows = []
     # A row may be several lines long, so lines cannot be split one by one.

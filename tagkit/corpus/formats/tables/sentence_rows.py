@@ -1,0 +1,230 @@
+"""A sentence a row of TSV or CSV, with a tag for each of its words in another cell.
+
+    Ana flew to Rome .<TAB>B-PER O O B-LOC O<TAB>travel
+
+Words and tags are separated by blanks, or are a list: of JSON, of Python (Kaggle's `ner.csv`) or of
+numpy, as pandas writes them. A class of the sentence has a cell of its own, or stands behind the
+tags, as in the ATIS files with BOS and EOS. Columns are known by their names in a header, else by
+what they hold: a column of tags has as many in each row as that of the words has words.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from tagkit.corpus.formats.tables.csv_rows import csv_rows, first_rows
+from tagkit.corpus.formats.tables.text_columns import LABEL_NAMES, TEXT_NAMES, Row, plain_name
+from tagkit.corpus.formats.tables.token_rows import holds_span_tags
+from tagkit.corpus.source.layout import BLANK, row_cell, split_row
+from tagkit.corpus.source.look import NOTHING, TABLE, Beginning, Sureness
+from tagkit.corpus.source.options import ReaderOptions
+from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
+from tagkit.corpus.source.source import Source
+from tagkit.errors import FileError
+from tagkit.text.records import Extra, Sentence
+from tagkit.text.schemes import is_span_tag
+from tagkit.wording import quoted
+
+_WORDS = ("words", "tokens", *TEXT_NAMES)
+_TAGS = ("tags", "ner_tags", "tag", "ner", "slots", "slot", "iob", "bio", "labels", "label",
+         "pos_tags", "pos")  # fmt: skip
+# A text or a number in a list: numpy leaves out the commas between them.
+_ELEMENT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|-?[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What the columns of a table are, by their indices; None of what it has not."""
+
+    separator: str
+    names: tuple[str, ...]
+    words: int
+    tags: int
+    label: int | None
+    has_class_behind: bool
+
+    def sentence(self, cells: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+        """Words, tags and classes of a row."""
+        words, tags = pieces(cells[self.words]), pieces(cells[self.tags])
+        labels = [] if self.label is None or not cells[self.label] else [cells[self.label]]
+        if self.has_class_behind and tags:
+            *tags, label = tags
+            labels = [label]
+            if words[:1] == ["BOS"] and words[-1:] == ["EOS"]:
+                words, tags = words[1:-1], tags[1:]
+        return words, tags, labels
+
+
+def pieces(cell: str) -> list[str]:
+    """The elements of a list, or what blanks separate."""
+    inner = cell[1:-1]
+    if cell[:1] == "[" and cell[-1:] == "]" and not _ELEMENT.sub("", inner).strip(" ,\n\r\t"):
+        return [_element(piece) for piece in _ELEMENT.findall(inner)]
+    return [piece for piece in re.split("[ \t\n\r]", cell) if piece]
+
+
+def _element(piece: str) -> str:
+    if "\\" in piece:
+        try:
+            return str(ast.literal_eval(piece))  # a quoted text, as the pattern says
+        except (SyntaxError, ValueError):
+            pass
+    return piece[1:-1] if piece[0] in "'\"" else piece
+
+
+def _find(lines: Sequence[str]) -> _Columns | None:
+    for separator in "\t,;":
+        if sum(separator in line for line in lines) * 2 < len(lines) or not lines:
+            continue
+        if separator == "\t":
+            rows = [split_row(line, separator) for line in lines if line.strip(BLANK)]
+        else:
+            rows = first_rows(lines, separator)
+        (width, count), *_ = Counter(map(len, rows)).most_common(1) or [(0, 0)]
+        same = [row for row in rows if len(row) == width]
+        if width < 2 or 10 * count < 9 * len(rows) or same[0] is not rows[0]:
+            continue
+        names = [plain_name(cell) for cell in same[0]]
+        has_header = any(name in _WORDS for name in names) and any(name in _TAGS for name in names)
+        header = tuple(same[0]) if has_header else ()
+        if found := _columns(same[has_header:], separator, header, names * has_header):
+            return found
+    return None
+
+
+def _columns(
+    rows: Sequence[Sequence[str]], separator: str, header: tuple[str, ...], names: Sequence[str]
+) -> _Columns | None:
+    if not rows:
+        return None
+    columns = [[pieces(cell) for cell in column] for column in zip(*rows, strict=True)]
+    places = range(len(columns))
+    by_name = [names.index(name) for name in _TAGS if name in names]
+    texts = [names.index(name) for name in _WORDS if name in names]
+    for tags in by_name or reversed(places):
+        for words in texts or places:
+            if words == tags:
+                continue
+            for behind in (False, True):
+                if _fit(columns[words], columns[tags], behind=behind):
+                    label = _label(rows, names, words, tags)
+                    return _Columns(separator, header, words, tags, label, behind)
+    return None
+
+
+def _fit(words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], *, behind: bool) -> bool:
+    """Whether there is a tag for each word, and perhaps a class behind the tags."""
+    bare = [row[:-1] if behind else row for row in tags]
+    flat = [*chain.from_iterable(bare)]
+    fitting = sum(
+        len(own) in (len(row), len(row) - 1 if behind else -1)
+        and not (behind and (is_span_tag(full[-1]) or (len(own) < len(row)) != (row[0] == "BOS")))
+        for row, own, full in zip(words, bare, tags, strict=True)
+        if row and full
+    )
+    if 10 * fitting < 9 * len(words) or len(flat) < 2 * len(words):
+        return False
+    if holds_span_tags(flat):
+        return True
+    # Other tags come again more than words do; two texts are not of one length in each row.
+    kinds, of_words = len({*flat}), len({*chain.from_iterable(words)})
+    return not behind and 2 * kinds <= len(flat) and kinds < of_words and len({*map(len, tags)}) > 1
+
+
+def _label(
+    rows: Sequence[Sequence[str]], names: Sequence[str], words: int, tags: int
+) -> int | None:
+    """The column of the class, if there is one: named so, or the only other one behind the tags."""
+    others = [i for i in range(len(rows[0])) if i not in (words, tags)]
+    if names:
+        return next((i for i in others if names[i] in LABEL_NAMES), None)
+    return others[0] if len(others) == 1 and others[0] > max(words, tags) else None
+
+
+def look_at_sentence_rows(beginning: Beginning) -> Sureness:
+    """Two cells of each row have as many words as tags."""
+    found = beginning.once(_find)
+    if found is None:
+        return NOTHING
+    columns = [f"words in {_called(found, found.words)}", f"tags in {_called(found, found.tags)}"]
+    if found.label is not None or found.has_class_behind:
+        behind = "behind the tags" if found.label is None else f"in {_called(found, found.label)}"
+        columns.append(f"classes {behind}")
+    return Sureness(TABLE, f"a sentence a row, {', '.join(columns)}")
+
+
+def _called(found: _Columns, column: int) -> str:
+    return quoted(found.names[column]) if found.names else f"column {column}"
+
+
+def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:
+    """The sentences of a table."""
+    beginning = source.beginning(waiting=False)
+    found = _find(beginning)
+    if found is None:
+        if not any(line.strip() for line in beginning):
+            return
+        problem = "expected rows with a sentence and a tag for each of its words, found"
+        raise FileError(source.name, 1, f"{problem} {quoted(beginning[0])}")
+    rows: Iterator[Row] = csv_rows(source, reading)
+    if found.separator == "\t":
+        rows = ((number, split_row(line, "\t")) for number, line in source.numbered())
+    is_first = bool(found.names)
+    for number, cells in rows:
+        if not any(cell.strip(BLANK) for cell in cells):
+            continue
+        if is_first:
+            is_first = False
+            continue
+        last = max(found.words, found.tags, found.label or 0)
+        words, tags, labels = found.sentence(cells) if len(cells) > last else ([], [], [])
+        if not words or (reading.with_tags and len(words) != len(tags)):
+            problem = f"expected a sentence and as many tags ({len(words)}), found {len(tags)}"
+            reading.refuse(source.name, number, f"{problem}: {quoted(found.separator.join(cells))}")
+            continue
+        yield Sentence(
+            words=tuple(words),
+            tags=tuple(tags) if reading.with_tags else None,
+            labels=tuple(labels),
+            lines=(number,) * len(words),
+            extra=_extra(found, cells) if reading.with_extra else (),
+        )
+
+
+def _extra(found: _Columns, cells: Sequence[str]) -> Extra:
+    read = (found.words, found.tags, found.label)
+    named = zip(found.names, cells, strict=False)
+    return tuple((name, cell) for i, (name, cell) in enumerate(named) if i not in read and name)
+
+
+def write_sentence_rows(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
+    """TSV with a header: words, tags and, where sentences have one, the class."""
+    return one_file("\t".join(cells) for cells in _written(items, writing))
+
+
+def _written(items: Iterable[Sentence], writing: Writing) -> Iterator[Sequence[str]]:
+    names: list[str] = []
+    for item in items:
+        if item.features:
+            writing.note("sentence-rows have no place for feature columns: they are left out")
+        if len(item.labels) > 1 or item.tags is None:
+            what = "several classes of one sentence" if item.labels else "words without tags"
+            raise cannot_hold(item, "sentence-rows", what)
+        own = ["words", "tags", *["label"] * len(item.labels)]
+        if not names:
+            names = own
+            yield own
+        cells = [" ".join(item.words), " ".join(item.tags), *item.labels]
+        kept = [pieces(cells[0]), pieces(cells[1]), cells[2:]]
+        line = [row_cell(cell, "\t") for cell in cells]
+        is_kept = own == names and split_row("\t".join(line), "\t") == cells
+        if not is_kept or kept != [[*item.words], [*item.tags], [*item.labels]]:
+            raise cannot_hold(item, "sentence-rows", "such words, tags or classes")
+        if any(char in cell for cell in cells for char in "\n\r") or "" in item.labels:
+            raise cannot_hold(item, "sentence-rows", "a line end in a cell, or an empty class")
+        yield line
+    if not names:
+        yield ["words", "tags"]
