@@ -74,7 +74,7 @@ def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowLayout:
     """What the columns of a table with a token a row are.
 
     Attributes:
@@ -155,7 +155,7 @@ class Layout:
     feature_keys: tuple[str, ...] = ()
     columns: tuple[NamedColumn, ...] = ()
     comments: bool = False
-    rows: Rows | None = None
+    rows: RowLayout | None = None
 
     @property
     def separator(self) -> str:
@@ -217,7 +217,7 @@ def with_value(cell: str, key: str, value: str | None) -> str:
 
 
 def find_layout(
-    line: str, source: str, number: int, options: ColumnOptions, rows: Rows | None = None
+    line: str, source: str, number: int, options: ColumnOptions, rows: RowLayout | None = None
 ) -> Layout:
     """The layout of a file, from the first line that is surely a token's.
 
@@ -277,7 +277,7 @@ def find_layout(
     )
 
 
-def _tag_of_rows(rows: Rows, options: ColumnOptions) -> Column:
+def _tag_of_rows(rows: RowLayout, options: ColumnOptions) -> Column:
     """The usual column of the tags of a table.
 
     Raises:

@@ -99,7 +99,7 @@ classes = st.lists(
 )
 ITEMS: dict[str, st.SearchStrategy[list[Item]]] = {
     "columns": tagged, "conllu": tagged, "jsonl-tokens": tagged, "slash": tagged,
-    "parallel": tagged,
+    "parallel": tagged, "token-rows": tagged, "sentence-rows": tagged,
     "jsonl-spans": st.lists(documents(inline, label), min_size=1, max_size=3),
     "brat": st.lists(documents(inline, label), min_size=1, max_size=3),
     "jsonl-texts": classes, "tsv": classes, "csv": classes, "fasttext": classes,

@@ -341,8 +341,8 @@ class ColumnReader:
             try:
                 columns = layout.cells(line)
                 problem = _problem(line, columns, in_sentence, layout, self._layout_line)
-            except ValueError as error:
-                problem = str(error)
+            except ValueError as odd:  # a quote that is not closed
+                columns, problem = [], str(odd)
             if problem is None:
                 in_sentence = True
                 yield place, columns

@@ -76,6 +76,11 @@ def _element(piece: str) -> str:
 
 
 def _find(lines: Sequence[str]) -> _Columns | None:
+    return _found(lines, is_named=False)
+
+
+def _found(lines: Sequence[str], *, is_named: bool) -> _Columns | None:
+    """What the columns are; `is_named`: whether this format was chosen, and so a header decides."""
     for separator in "\t,;":
         if sum(separator in line for line in lines) * 2 < len(lines) or not lines:
             continue
@@ -90,13 +95,20 @@ def _find(lines: Sequence[str]) -> _Columns | None:
         names = [plain_name(cell) for cell in same[0]]
         has_header = any(name in _WORDS for name in names) and any(name in _TAGS for name in names)
         header = tuple(same[0]) if has_header else ()
-        if found := _columns(same[has_header:], separator, header, names * has_header):
+        is_sure = is_named and bool({"words", "tokens"} & {*names})
+        names *= has_header
+        if found := _columns(same[has_header:], separator, header, names, is_sure=is_sure):
             return found
     return None
 
 
 def _columns(
-    rows: Sequence[Sequence[str]], separator: str, header: tuple[str, ...], names: Sequence[str]
+    rows: Sequence[Sequence[str]],
+    separator: str,
+    header: tuple[str, ...],
+    names: Sequence[str],
+    *,
+    is_sure: bool,
 ) -> _Columns | None:
     if not rows:
         return None
@@ -109,13 +121,15 @@ def _columns(
             if words == tags:
                 continue
             for behind in (False, True):
-                if _fit(columns[words], columns[tags], behind=behind):
+                if _fit(columns[words], columns[tags], behind=behind, is_sure=is_sure):
                     label = _label(rows, names, words, tags)
                     return _Columns(separator, header, words, tags, label, behind)
     return None
 
 
-def _fit(words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], *, behind: bool) -> bool:
+def _fit(
+    words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], *, behind: bool, is_sure: bool
+) -> bool:
     """Whether there is a tag for each word, and perhaps a class behind the tags."""
     bare = [row[:-1] if behind else row for row in tags]
     flat = [*chain.from_iterable(bare)]
@@ -125,9 +139,9 @@ def _fit(words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], *, behin
         for row, own, full in zip(words, bare, tags, strict=True)
         if row and full
     )
-    if 10 * fitting < 9 * len(words) or len(flat) < 2 * len(words):
+    if 10 * fitting < 9 * len(words) or (len(flat) < 2 * len(words) and not is_sure):
         return False
-    if holds_span_tags(flat):
+    if is_sure or holds_span_tags(flat):
         return True
     # Other tags come again more than words do; two texts are not of one length in each row.
     kinds, of_words = len({*flat}), len({*chain.from_iterable(words)})
@@ -163,7 +177,7 @@ def _called(found: _Columns, column: int) -> str:
 def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:
     """The sentences of a table."""
     beginning = source.beginning(waiting=False)
-    found = _find(beginning)
+    found = _found(beginning, is_named=True)
     if found is None:
         if not any(line.strip() for line in beginning):
             return

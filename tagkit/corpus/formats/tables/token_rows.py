@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from tagkit.corpus.source.layout import BLANK, DOCSTART, Rows, is_cell, row_cell, split_row
+from tagkit.corpus.source.layout import BLANK, DOCSTART, RowLayout, is_cell, row_cell, split_row
 from tagkit.corpus.source.look import NOTHING, TABLE, Beginning, Sureness
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
 from tagkit.text.documents import begins_marked
@@ -37,7 +37,7 @@ _LABELLED = re.compile(r".+-.*\D")  # a tag of a span; I-95 and B-52 are names
 _WHOLE = re.compile(r"([0-9]{1,9})(?:\.0)?")  # pandas writes 1.0 where a column has gaps
 
 
-def find_rows(lines: Sequence[str]) -> Rows | None:
+def find_rows(lines: Sequence[str]) -> RowLayout | None:
     """What the columns of a table with a token a row are; None where it is none."""
     lines = lines[:LOOKED_AT]
     filled = [line for line in lines if line.strip(BLANK)]
@@ -64,14 +64,15 @@ def _cells(line: str, separator: str) -> list[str] | None:
         return None
 
 
-def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Rows | None:
+def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> RowLayout | None:
     names = [re.sub(r"[^a-z]", "", cell.lower()) for cell in rows[0]]
     token, named_tag = _known(names, _TOKENS), _known(names, _TAGS)
     named_ids = [i for i, name in enumerate(names) if name in _IDS and i != token]
     columns = [*zip(*rows[1:], strict=True)] or [()] * len(names)
     spans = [i for i, cells in enumerate(columns) if holds_span_tags(cells)]
-    has_header = token is not None and (bool(named_ids or spans) or (
-        is_parted and named_tag is not None))  # fmt: skip
+    # Of names between blanks prose may have all.
+    is_named = bool(spans) or (separator != " " and bool(named_ids or (is_parted and named_tag)))
+    has_header = token is not None and is_named and len({*rows[0]}) == len(rows[0])
     if not has_header:
         if is_parted and separator in "\t ":  # a column file: its blank lines part the sentences
             return None
@@ -105,7 +106,7 @@ def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Row
     if not (ids or counter is not None or (has_header and spans) or separator in ",;"):
         return None
     header = tuple(rows[0]) if has_header else ()
-    return Rows(separator, len(rows[0]), header, token, tag, tuple(sorted(ids)), counter)
+    return RowLayout(separator, len(rows[0]), header, token, tag, tuple(sorted(ids)), counter)
 
 
 def _known(names: Sequence[str], known: Sequence[str]) -> int | None:
@@ -175,7 +176,7 @@ def look_at_token_rows(beginning: Beginning) -> Sureness:
     return Sureness(TABLE, ", ".join(parts))
 
 
-def _called(rows: Rows, column: int) -> str:
+def _called(rows: RowLayout, column: int) -> str:
     return quoted(rows.names[column]) if rows.names else f"column {column}"
 
 
