@@ -120,7 +120,7 @@ def _columns(
         for words in texts or places:
             if words == tags:
                 continue
-            for behind in (False, True):
+            for behind in (True, False):
                 if _fit(columns[words], columns[tags], behind=behind, is_sure=is_sure):
                     label = _label(rows, names, words, tags)
                     return _Columns(separator, header, words, tags, label, behind)
@@ -195,6 +195,8 @@ def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sente
             continue
         last = max(found.words, found.tags, found.label or 0)
         words, tags, labels = found.sentence(cells) if len(cells) > last else ([], [], [])
+        if (names := reading.data.label_names) and all(map(str.isdecimal, tags)):
+            tags = [names[int(tag)] if int(tag) < len(names) else tag for tag in tags]
         if not words or (reading.with_tags and len(words) != len(tags)):
             problem = f"expected a sentence and as many tags ({len(words)}), found {len(tags)}"
             reading.refuse(source.name, number, f"{problem}: {quoted(found.separator.join(cells))}")
