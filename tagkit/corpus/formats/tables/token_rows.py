@@ -15,7 +15,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from tagkit.corpus.source.layout import BLANK, DOCSTART, RowLayout, is_cell, row_cell, split_row
+from tagkit.corpus.source.layout import (
+    BLANK,
+    DOCSTART,
+    PREDICTED,
+    RowLayout,
+    is_cell,
+    row_cell,
+    split_row,
+)
 from tagkit.corpus.source.look import NOTHING, TABLE, Beginning, Sureness
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
 from tagkit.text.documents import begins_marked
@@ -82,8 +90,10 @@ def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Row
         token, named_tag, named_ids = None, None, []
         columns = columns if has_header else [*zip(*rows, strict=True)]
         spans = [i for i, cells in enumerate(columns) if holds_span_tags(cells)]
+    added = [i for i in spans if has_header and names[i].startswith(PREDICTED)]
+    spans = [i for i in spans if i not in added] or spans
     tag = spans[-1] if named_tag is None and spans else named_tag
-    ids, counter, other = [*named_ids], None, {*named_ids, token, tag}
+    ids, counter, other = [*named_ids], None, {*named_ids, *added, token, tag}
     for i, cells in enumerate(columns):
         if i in other or (tag is None and not has_header and i == len(columns) - 1):
             continue
