@@ -13,18 +13,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice, product
 
 from tagkit.corpus.formats.tables.csv_rows import csv_rows, first_rows
 from tagkit.corpus.formats.tables.text_columns import LABEL_NAMES, TEXT_NAMES, Row, plain_name
-from tagkit.corpus.formats.tables.token_rows import holds_span_tags
+from tagkit.corpus.formats.tables.token_rows import called, holds_span_tags
 from tagkit.corpus.source.layout import BLANK, row_cell, split_row
 from tagkit.corpus.source.look import NOTHING, TABLE, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.pieces import OutputPiece, Writing, cannot_hold, one_file
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
-from tagkit.text.records import Extra, Sentence
+from tagkit.text.records import Sentence
 from tagkit.text.schemes import is_span_tag
 from tagkit.wording import quoted
 
@@ -49,7 +49,7 @@ class _Columns:
     def sentence(self, cells: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
         """Words, tags and classes of a row."""
         words, tags = pieces(cells[self.words]), pieces(cells[self.tags])
-        labels = [] if self.label is None or not cells[self.label] else [cells[self.label]]
+        labels = [cells[self.label]] * bool(cells[self.label]) if self.label is not None else []
         if self.has_class_behind and tags:
             *tags, label = tags
             labels = [label]
@@ -75,60 +75,39 @@ def _element(piece: str) -> str:
     return piece[1:-1] if piece[0] in "'\"" else piece
 
 
-def _find(lines: Sequence[str]) -> _Columns | None:
-    return _found(lines, is_named=False)
-
-
-def _found(lines: Sequence[str], *, is_named: bool) -> _Columns | None:
+def _find(lines: Sequence[str], is_named: bool = False) -> _Columns | None:
     """What the columns are; `is_named`: whether this format was chosen, and so a header decides."""
     for separator in "\t,;":
         if sum(separator in line for line in lines) * 2 < len(lines) or not lines:
             continue
+        rows = first_rows(lines, separator)
         if separator == "\t":
             rows = [split_row(line, separator) for line in lines if line.strip(BLANK)]
-        else:
-            rows = first_rows(lines, separator)
         (width, count), *_ = Counter(map(len, rows)).most_common(1) or [(0, 0)]
         same = [row for row in rows if len(row) == width]
         if width < 2 or 10 * count < 9 * len(rows) or same[0] is not rows[0]:
             continue
         names = [plain_name(cell) for cell in same[0]]
-        has_header = any(name in _WORDS for name in names) and any(name in _TAGS for name in names)
-        header = tuple(same[0]) if has_header else ()
+        texts, tagged = (
+            [names.index(name) for name in known if name in names] for known in (_WORDS, _TAGS)
+        )
+        has_header = bool(texts and tagged)
         is_sure = is_named and bool({"words", "tokens"} & {*names})
-        names *= has_header
-        if found := _columns(same[has_header:], separator, header, names, is_sure=is_sure):
-            return found
-    return None
-
-
-def _columns(
-    rows: Sequence[Sequence[str]],
-    separator: str,
-    header: tuple[str, ...],
-    names: Sequence[str],
-    *,
-    is_sure: bool,
-) -> _Columns | None:
-    if not rows:
-        return None
-    columns = [[pieces(cell) for cell in column] for column in zip(*rows, strict=True)]
-    places = range(len(columns))
-    by_name = [names.index(name) for name in _TAGS if name in names]
-    texts = [names.index(name) for name in _WORDS if name in names]
-    for tags in by_name or reversed(places):
-        for words in texts or places:
-            if words == tags:
-                continue
-            for behind in (True, False):
-                if _fit(columns[words], columns[tags], behind=behind, is_sure=is_sure):
-                    label = _label(rows, names, words, tags)
-                    return _Columns(separator, header, words, tags, label, behind)
+        rows, names = same[has_header:], names * has_header
+        columns = [[pieces(cell) for cell in column] for column in zip(*rows, strict=True)]
+        places = range(len(columns))
+        if not has_header:
+            texts, tagged = [*places], [*reversed(places)]
+        for tags, words, behind in product(tagged, texts, (True, False)):
+            if columns and tags != words and _fit(columns[words], columns[tags], behind, is_sure):
+                header = tuple(same[0]) if has_header else ()
+                label = _label(width, names, words, tags)
+                return _Columns(separator, header, words, tags, label, behind)
     return None
 
 
 def _fit(
-    words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], *, behind: bool, is_sure: bool
+    words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], behind: bool, is_sure: bool
 ) -> bool:
     """Whether there is a tag for each word, and perhaps a class behind the tags."""
     bare = [row[:-1] if behind else row for row in tags]
@@ -148,11 +127,9 @@ def _fit(
     return not behind and 2 * kinds <= len(flat) and kinds < of_words and len({*map(len, tags)}) > 1
 
 
-def _label(
-    rows: Sequence[Sequence[str]], names: Sequence[str], words: int, tags: int
-) -> int | None:
+def _label(width: int, names: Sequence[str], words: int, tags: int) -> int | None:
     """The column of the class, if there is one: named so, or the only other one behind the tags."""
-    others = [i for i in range(len(rows[0])) if i not in (words, tags)]
+    others = [i for i in range(width) if i not in (words, tags)]
     if names:
         return next((i for i in others if names[i] in LABEL_NAMES), None)
     return others[0] if len(others) == 1 and others[0] > max(words, tags) else None
@@ -163,21 +140,16 @@ def look_at_sentence_rows(beginning: Beginning) -> Sureness:
     found = beginning.once(_find)
     if found is None:
         return NOTHING
-    columns = [f"words in {_called(found, found.words)}", f"tags in {_called(found, found.tags)}"]
-    if found.label is not None or found.has_class_behind:
-        behind = "behind the tags" if found.label is None else f"in {_called(found, found.label)}"
-        columns.append(f"classes {behind}")
-    return Sureness(TABLE, f"a sentence a row, {', '.join(columns)}")
-
-
-def _called(found: _Columns, column: int) -> str:
-    return quoted(found.names[column]) if found.names else f"column {column}"
+    places = {"words in": found.words, "tags in": found.tags, "classes in": found.label}
+    parts = [f"{what} {called(found.names, at)}" for what, at in places.items() if at is not None]
+    parts += ["classes behind the tags"] * found.has_class_behind
+    return Sureness(TABLE, f"a sentence a row, {', '.join(parts)}")
 
 
 def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:
     """The sentences of a table."""
     beginning = source.beginning(waiting=False)
-    found = _found(beginning, is_named=True)
+    found = _find(beginning, is_named=True)
     if found is None:
         if not any(line.strip() for line in beginning):
             return
@@ -186,13 +158,8 @@ def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sente
     rows: Iterator[Row] = csv_rows(source, reading)
     if found.separator == "\t":
         rows = ((number, split_row(line, "\t")) for number, line in source.numbered())
-    is_first = bool(found.names)
-    for number, cells in rows:
-        if not any(cell.strip(BLANK) for cell in cells):
-            continue
-        if is_first:
-            is_first = False
-            continue
+    filled = ((n, cells) for n, cells in rows if any(cell.strip(BLANK) for cell in cells))
+    for number, cells in islice(filled, bool(found.names), None):
         last = max(found.words, found.tags, found.label or 0)
         words, tags, labels = found.sentence(cells) if len(cells) > last else ([], [], [])
         if (names := reading.data.label_names) and all(map(str.isdecimal, tags)):
@@ -206,14 +173,12 @@ def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sente
             tags=tuple(tags) if reading.with_tags else None,
             labels=tuple(labels),
             lines=(number,) * len(words),
-            extra=_extra(found, cells) if reading.with_extra else (),
+            extra=tuple(
+                (name, cell)
+                for i, (name, cell) in enumerate(zip(found.names, cells, strict=False))
+                if reading.with_extra and name and i not in (found.words, found.tags, found.label)
+            ),
         )
-
-
-def _extra(found: _Columns, cells: Sequence[str]) -> Extra:
-    read = (found.words, found.tags, found.label)
-    named = zip(found.names, cells, strict=False)
-    return tuple((name, cell) for i, (name, cell) in enumerate(named) if i not in read and name)
 
 
 def write_sentence_rows(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
@@ -226,21 +191,16 @@ def _written(items: Iterable[Sentence], writing: Writing) -> Iterator[Sequence[s
     for item in items:
         if item.features:
             writing.note("sentence-rows have no place for feature columns: they are left out")
-        if len(item.labels) > 1 or item.tags is None:
-            what = "several classes of one sentence" if item.labels else "words without tags"
-            raise cannot_hold(item, "sentence-rows", what)
         own = ["words", "tags", *["label"] * len(item.labels)]
         if not names:
             names = own
             yield own
-        cells = [" ".join(item.words), " ".join(item.tags), *item.labels]
-        kept = [pieces(cells[0]), pieces(cells[1]), cells[2:]]
+        cells = [" ".join(item.words), " ".join(item.tags or ()), *item.labels]
         line = [row_cell(cell, "\t") for cell in cells]
-        is_kept = own == names and split_row("\t".join(line), "\t") == cells
-        if not is_kept or kept != [[*item.words], [*item.tags], [*item.labels]]:
+        kept = [pieces(cells[0]), pieces(cells[1])] == [[*item.words], [*(item.tags or ())]]
+        odd = "" in cells[1:] or any(char in cell for cell in cells for char in "\n\r")
+        if odd or not kept or own != names or split_row("\t".join(line), "\t") != cells:
             raise cannot_hold(item, "sentence-rows", "such words, tags or classes")
-        if any(char in cell for cell in cells for char in "\n\r") or "" in item.labels:
-            raise cannot_hold(item, "sentence-rows", "a line end in a cell, or an empty class")
         yield line
     if not names:
         yield ["words", "tags"]

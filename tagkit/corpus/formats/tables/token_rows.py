@@ -80,8 +80,9 @@ def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Row
     spans = [i for i, cells in enumerate(columns) if holds_span_tags(cells)]
     # Of names between blanks prose may have all.
     is_named = bool(spans) or (separator != " " and bool(named_ids or (is_parted and named_tag)))
-    has_header = token is not None and is_named and len({*rows[0]}) == len(rows[0])
-    if not has_header:
+    is_named = token is not None and is_named and len({*rows[0]}) == len(rows[0])
+    has_header = is_named
+    if not is_named:
         if is_parted and separator in "\t ":  # a column file: its blank lines part the sentences
             return None
         # A header in another language: no tag stands above the tags.
@@ -92,7 +93,7 @@ def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Row
         spans = [i for i, cells in enumerate(columns) if holds_span_tags(cells)]
     added = [i for i in spans if has_header and names[i].startswith(PREDICTED)]
     spans = [i for i in spans if i not in added] or spans
-    tag = spans[-1] if named_tag is None and spans else named_tag
+    tag = spans[-1] if spans and named_tag not in spans else named_tag
     ids, counter, other = [*named_ids], None, {*named_ids, *added, token, tag}
     for i, cells in enumerate(columns):
         if i in other or (tag is None and not has_header and i == len(columns) - 1):
@@ -113,7 +114,7 @@ def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Row
         tag = len(columns) - 1
         if tag == token or not (ids and _are_sentences(columns[token], columns[tag])):
             return None
-    if not (ids or counter is not None or (has_header and spans) or separator in ",;"):
+    if not (ids or counter is not None or is_named or separator in ",;"):
         return None
     header = tuple(rows[0]) if has_header else ()
     return RowLayout(separator, len(rows[0]), header, token, tag, tuple(sorted(ids)), counter)
@@ -176,18 +177,16 @@ def look_at_token_rows(beginning: Beginning) -> Sureness:
     rows = beginning.once(find_rows)
     if rows is None or "conllu" in beginning.named:
         return NOTHING
-    parts = [f"{plural(rows.width, 'column')} separated by {_SEPARATORS[rows.separator]}"]
-    parts.append(f"tokens in {_called(rows, rows.token)}")
-    if rows.ids or rows.counter is not None:
-        column = rows.ids[-1] if rows.ids else rows.counter or 0
-        parts.append(f"sentences by {_called(rows, column)}")
-    if rows.tag is not None:
-        parts.append(f"tags in {_called(rows, rows.tag)}")
-    return Sureness(TABLE, ", ".join(parts))
+    by = rows.ids[-1] if rows.ids else rows.counter
+    places = {"tokens in": rows.token, "sentences by": by, "tags in": rows.tag}
+    parts = [f"{what} {called(rows.names, at)}" for what, at in places.items() if at is not None]
+    shape = f"{plural(rows.width, 'column')} separated by {_SEPARATORS[rows.separator]}"
+    return Sureness(TABLE, ", ".join([shape, *parts]))
 
 
-def _called(rows: RowLayout, column: int) -> str:
-    return quoted(rows.names[column]) if rows.names else f"column {column}"
+def called(names: Sequence[str], column: int) -> str:
+    """How messages call a column: by its name in a header, if there is one."""
+    return quoted(names[column]) if names else f"column {column}"
 
 
 def write_token_rows(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
