@@ -213,7 +213,7 @@ class ColumnReader:
         """Blocks of a table that these lines complete; raises what `feed` does."""
         self._held += lines
         if self.layout is None:
-            rows = find_rows(self._held)
+            rows = find_rows(self._held, is_chosen=True)
             first = next((n for n, line in enumerate(self._held) if line.strip(BLANK)), None)
             if rows is None or first is None:
                 if first is not None and (at_end or len(self._held) >= LOOKED_AT):

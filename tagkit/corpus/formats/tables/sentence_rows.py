@@ -87,6 +87,8 @@ def _find(lines: Sequence[str], is_named: bool = False) -> _Columns | None:
         same = [row for row in rows if len(row) == width]
         if width < 2 or 10 * count < 9 * len(rows) or same[0] is not rows[0]:
             continue
+        if not is_named and 2 * sum(" " in "".join(row) for row in same) < len(same):
+            continue  # single words in all cells
         names = [plain_name(cell) for cell in same[0]]
         texts, tagged = (
             [names.index(name) for name in known if name in names] for known in (_WORDS, _TAGS)

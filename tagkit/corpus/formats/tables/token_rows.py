@@ -45,8 +45,13 @@ _LABELLED = re.compile(r".+-.*\D")  # a tag of a span; I-95 and B-52 are names
 _WHOLE = re.compile(r"([0-9]{1,9})(?:\.0)?")  # pandas writes 1.0 where a column has gaps
 
 
-def find_rows(lines: Sequence[str]) -> RowLayout | None:
-    """What the columns of a table with a token a row are; None where it is none."""
+def find_rows(lines: Sequence[str], is_chosen: bool = False) -> RowLayout | None:
+    """What the columns of a table with a token a row are; None where it is none.
+
+    Args:
+        lines: the first ones of a file.
+        is_chosen: whether it was said to be one, so that its header decides.
+    """
     lines = lines[:LOOKED_AT]
     filled = [line for line in lines if line.strip(BLANK)]
     for separator in _SEPARATORS:
@@ -59,7 +64,8 @@ def find_rows(lines: Sequence[str]) -> RowLayout | None:
             continue
         groups = [len([*group]) for is_full, group in groupby(rows, any) if is_full]
         is_parted = len(groups) > 1 and max(groups) > 1
-        if found := _find([row for row in full if len(row) == width], separator, is_parted):
+        same = [row for row in full if len(row) == width]
+        if found := _find(same, separator, is_parted, is_chosen):
             return found
     return None
 
@@ -72,7 +78,9 @@ def _cells(line: str, separator: str) -> list[str] | None:
         return None
 
 
-def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> RowLayout | None:
+def _find(
+    rows: Sequence[Sequence[str]], separator: str, is_parted: bool, is_chosen: bool
+) -> RowLayout | None:
     names = [re.sub(r"[^a-z]", "", cell.lower()) for cell in rows[0]]
     token, named_tag = _known(names, _TOKENS), _known(names, _TAGS)
     named_ids = [i for i, name in enumerate(names) if name in _IDS and i != token]
@@ -108,7 +116,7 @@ def _find(rows: Sequence[Sequence[str]], separator: str, is_parted: bool) -> Row
         elif token is None:
             token = i
             other.add(i)
-    if token is None or not _are_words(columns[token]):
+    if token is None or not (_are_words(columns[token]) or (is_chosen and is_named)):
         return None
     if not has_header and not spans:  # tags of parts of speech, say
         tag = len(columns) - 1
@@ -191,10 +199,12 @@ def called(names: Sequence[str], column: int) -> str:
 
 def write_token_rows(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:
     """CSV with the number of its sentence, the token, its features and its tag in each row."""
-    return one_file(",".join(row_cell(cell, ",") for cell in row) for row in _written(items))
+    return one_file(
+        ",".join(row_cell(cell, ",") for cell in row) for row in _written(items, writing)
+    )
 
 
-def _written(items: Iterable[Sentence]) -> Iterator[Sequence[str]]:
+def _written(items: Iterable[Sentence], writing: Writing) -> Iterator[Sequence[str]]:
     first: Sentence | None = None
     before: Sentence | None = None
     for number, item in enumerate(items, 1):
@@ -203,6 +213,8 @@ def _written(items: Iterable[Sentence]) -> Iterator[Sequence[str]]:
         if first is None:
             first = item
             yield names
+        if item.labels:
+            writing.note("token-rows have no place for the class of a sentence: it is left out")
         if (len(item.features), item.tags is None) != (len(first.features), first.tags is None):
             raise cannot_hold(item, "token-rows", "other columns than those of the first sentence")
         columns = [item.words, *item.features, *([item.tags] if item.tags is not None else [])]
