@@ -10,6 +10,7 @@ from program import SMALL, Program
 from read_files import items_of, refusal
 from says import Says
 
+import tagkit
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.lint.summary import summarise
@@ -205,3 +206,22 @@ def test_a_file_that_is_compressed_is_called_so(tmp_path: Path, start: bytes, re
     told = refusal(tmp_path / "a.conll")
     assert Says("a.conll", "compressed", remedy) == told
     assert "encoding" not in told
+
+
+@pytest.mark.parametrize(
+    ("content", "texts", "said"),
+    [
+        ("Ana flew, then slept\nLee came, too\n", ["Ana flew, then slept", "Lee came, too"], ""),
+        ("Ana flew,x\nLee came,y\n", ["Ana flew", "Lee came"], "column 0 of 2"),
+        ("text,n\nAna flew,x\n", ["Ana flew"], ""),
+    ],
+)
+def test_new_texts_in_csv_are_whole_or_their_column_is_named(
+    tmp_path: Path, content: str, texts: list[str], said: str
+) -> None:
+    (tmp_path / "new.csv").write_text(content, "utf-8")
+    notes: list[str] = []
+    found = [*tagkit.read(tmp_path / "new.csv", labels=False, note=notes.append)]
+    assert [each.text for each in found] == texts
+    assert any("column 0" in note for note in notes) == bool(said)
+    assert Says(said).within(notes)

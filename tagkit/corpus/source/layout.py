@@ -97,9 +97,8 @@ class RowLayout:
 
     @property
     def predicted(self) -> int | None:
-        """The column with predicted tags, as tagkit adds it; None without one."""
-        names = [name.strip().lower() for name in self.names]
-        return names.index(PREDICTED) if PREDICTED in names else None
+        """The last column with predicted tags, as tagkit adds them; None without one."""
+        return max((i for i, name in enumerate(self.names) if name == PREDICTED), default=None)
 
     @property
     def others(self) -> frozenset[int]:

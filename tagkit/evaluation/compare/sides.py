@@ -150,9 +150,8 @@ def _two_files(
         with_extra=confidence,  # where the probabilities of classes are
         compared_with=gold_file,
     )
-    several = (
-        formats[1].is_grid and len(_first_cells(sources[1], formats[1])) > 2
-    )  # a word, its tag, and more
+    # A word, its tag, and more.
+    several = formats[1].is_grid and len(_first_cells(sources[1], formats[1])) > 2
     return (
         _side(sources[0], formats[0], gold, other_column(formats[0].name, data)),
         _side(sources[1], formats[1], predicted, _OTHER_COLUMN if several else ""),
