@@ -152,6 +152,7 @@ CLASSES = [
     ('{"text": "a b", "labels": [2, 0]}', ["x", "y", "z"], ("z", "x")),
     ('{"text": "a b", "label": 1}', ["x", "y"], ("y",)),
     ('{"text": "a b", "label": 1}', [], ("1",)),
+    ('{"text": "a b", "label": "x", "tags": ["film", "new"]}', [], ("x",)),
     ('id,sentiment,text\n1,"{""choices"": [""x"", ""y""]}",a b', [], ("x", "y")),
     ('text,labels\na b,"[\'x\', \'y\']"', [], ("x", "y")),
     ('text,labels\na b,"[1, 0]"', ["x", "y"], ("x",)),

@@ -256,10 +256,11 @@ class JsonRecord:
         if keys.text == "data" and not isinstance(self.text, str):  # doccano's; of others it is all
             self.text = None
         if isinstance(self.text, str) and self.tokens is None and self.tags:
-            # A sentence and a tag for each of its words, perhaps as one text too.
+            # A sentence with a tag of spans for each word: others may be key words of the text.
             words = [word for word in self.text.split(" ") if word]
             tags = self.tags.split() if isinstance(self.tags, str) else self.tags
-            if isinstance(tags, list) and len(words) == len(tags):
+            is_tagged = isinstance(tags, list) and len(words) == len(tags)
+            if is_tagged and all(isinstance(tag, str) and is_span_tag(tag) for tag in tags):
                 self.text, self.tokens, self.tags = None, words, tags
 
     def kind(self) -> str:

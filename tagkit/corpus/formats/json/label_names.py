@@ -65,7 +65,9 @@ def with_names(values: dict[str, Any], names: Mapping[str, Sequence[str]]) -> di
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(isinstance(each, int | float) and each == int(each) for each in values)
+    return all(
+        isinstance(each, int) or (isinstance(each, float) and each.is_integer()) for each in values
+    )
 
 
 def named(key: str, numbers: Sequence[Any], names: Sequence[str]) -> list[str]:

@@ -31,7 +31,8 @@ def flattened(values: dict[str, Any]) -> dict[str, Any]:
     if text is None:
         return values
     others = {name: value for name, value in data.items() if name != text}
-    record = {**({"id": values["id"]} if "id" in values else {}), "text": data[text], **others}
+    record = {**others, **{key: values[key] for key in ("id",) if key in values}}
+    record["text"] = data[text]
     done = [
         each for each in values[key] if isinstance(each, dict) and not each.get("was_cancelled")
     ]
