@@ -177,6 +177,14 @@ class DataConfig(Section):
         Literal["auto", "yes", "no"],
         Option("Whether TSV and CSV files start with column names.", tasks=CLASSES),
     ] = "auto"
+    label_names: Annotated[
+        tuple[str, ...],
+        Option(
+            "Names of labels that JSON has as numbers, from 0, or as a vector of 0 and 1.",
+            "those of dataset_info.json beside the file",
+            tasks=LABELS,
+        ),
+    ] = ()
     # Li and Roth 2002: 6 coarse classes of questions, 50 fine ones.
     label_level: Annotated[
         Literal["coarse", "fine"],

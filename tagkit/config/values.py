@@ -25,8 +25,9 @@ DecoderCell = Literal[
 ]  # fmt: skip
 PairUnit = Literal["character", "word", "tokens", "bpe"]
 Format = Literal[
-    "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
-    "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",
+    "auto", "columns", "conllu", "token-rows", "sentence-rows", "jsonl", "jsonl-tokens",
+    "jsonl-spans", "jsonl-texts", "brat", "slash", "parallel", "tsv", "csv", "fasttext", "trec",
+    "trees", "folder", "text",
 ]  # fmt: skip
 CharCell = Literal["lstm", "gru", "elman", "none"]  # the cells without options, and "none"
 Pooling = Literal[

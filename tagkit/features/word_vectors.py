@@ -47,10 +47,12 @@ class Vectors:
         words: distinct, in the file's order.
         table: (words + 1, dim) float32, row 0 all zeros: it is that of no word. A model takes the
             table as it is, so that its vectors are in memory once.
+        missing: number of vectors that the header of a text promises and that are not there.
     """
 
     words: tuple[str, ...]
     table: Matrix
+    missing: int = 0
 
     @property
     def matrix(self) -> Matrix:
@@ -115,7 +117,9 @@ def _why_no_file(path: Path) -> str:
 def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vectors:
     words: dict[str, None] = {}  # distinct, in order
     table: Matrix = np.empty((0, 0), np.float32)
+    number = 0
     for word, row in pairs:
+        number += 1
         if word in words:  # the first vector of a word counts, as in gensim
             continue
         if len(words) + 1 >= len(table):  # of an empty table not even row 0 is there
@@ -135,7 +139,8 @@ def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vec
         # The first row with a number that is not finite.
         word = list(words)[int(np.flatnonzero(~np.isfinite(table).all(1))[0]) - 1]
         raise VectorsError(f"{path}: the vector of {quoted(word)} is not finite")
-    return Vectors(tuple(words), table)
+    missing = 0 if len(words) == limit else max(0, _promised(path) - number)
+    return Vectors(tuple(words), table, missing)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -171,6 +176,15 @@ def _parse_header(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
     return count, dim
 
 
+def _promised(path: Path) -> int:
+    """The number of vectors in the header of a text; 0 where it has none."""
+    if path.suffix == ".npy":  # whose shape is compared with the words
+        return 0
+    with _open(path) as file:
+        header = _HEADER.fullmatch(file.readline(100).removeprefix(codecs.BOM_UTF8))
+        return _parse_header(path, header)[0] if header else 0
+
+
 def _read_text(path: Path) -> Iterator[tuple[str, Matrix]]:
     """GloVe, fastText: lines `word v1 v2 ...`; an optional first line `number dim`."""
     with _open(path) as file:
@@ -178,7 +192,7 @@ def _read_text(path: Path) -> Iterator[tuple[str, Matrix]]:
         for number, first in islice(lines, 1):
             first = first.removeprefix(codecs.BOM_UTF8)
             if header := _HEADER.fullmatch(first):
-                # The number is ignored: `head -n 100000` of a file keeps the header of the whole.
+                # The number is no limit: `head -n 100000` of a file keeps the header of the whole.
                 _, dim = _parse_header(path, header)
             else:
                 lines = chain([(number, first)], lines)

@@ -25,8 +25,10 @@ GOLD = ("B-PER O B-PER O B-LOC I-LOC O O", "O O B-LOC O", "O O O O")
 FOUND = ("B-PER O B-LOC O B-LOC I-LOC O O", "B-PER O B-LOC O", "O O O O")
 POS = ("N V N P N N R .", "P V N .", "P A V .")
 FOUND_POS = ("N V N P A N R .", "P V N .", "P A N .")
-OF_SPANS = ("columns", "conllu", "jsonl-tokens", "jsonl-spans", "brat", "slash", "parallel")
-OF_LABELS = ("columns", "conllu", "jsonl-tokens", "slash", "parallel")
+OF_ROWS = ("token-rows", "sentence-rows")
+OF_SPANS = (*OF_ROWS, "columns", "conllu", "jsonl-tokens", "jsonl-spans", "brat", "slash",
+            "parallel")  # fmt: skip
+OF_LABELS = (*OF_ROWS, "columns", "conllu", "jsonl-tokens", "slash", "parallel")
 OF_CLASSES = ("jsonl-tokens", "jsonl-spans", "jsonl-texts", "parallel", "trees", "fasttext", "csv",
               "tsv", "folder")  # fmt: skip
 OF_SEVERAL = ("jsonl-tokens", "jsonl-spans", "jsonl-texts")

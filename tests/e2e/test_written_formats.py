@@ -105,9 +105,11 @@ def expected(name: str, item: Item) -> Item:
     if isinstance(item, Sentence):
         if name != "conllu":
             item = replace(item, text=None, places=())
-        if name in ("columns", "conllu", "slash"):
+        if name in ("columns", "conllu", "slash", "token-rows"):
             item = replace(item, labels=())
-        return replace(item, features=()) if name in ("conllu", "slash", "parallel") else item
+        return replace(item, features=()) if name in (
+            "conllu", "slash", "parallel", "sentence-rows"
+        ) else item  # fmt: skip
     if name == "text":
         return Document(item.text)
     return replace(item, labels=()) if name == "brat" else replace(

@@ -330,7 +330,9 @@ def test_a_file_that_may_not_be_read_is_refused_without_a_number_of_the_system(
 
 def test_the_beginning_of_a_text_file_may_keep_the_header_of_the_whole(tmp_path: Path) -> None:
     found = load_vectors(write(tmp_path / "a.txt", b"2000000 2\na 1 2\nb 3 4\n"))
-    assert found.words == ("a", "b")
+    assert (found.words, found.missing) == (("a", "b"), 1_999_998)  # of which a training tells
+    assert load_vectors(tmp_path / "a.txt", 2).missing == 0  # no more were asked for
+    assert load_vectors(write(tmp_path / "b.vec", b"2 2\na 1 2\nb 3 4\n")).missing == 0
 
 
 def test_the_beginning_of_a_binary_file_is_enough_for_so_many_words(tmp_path: Path) -> None:

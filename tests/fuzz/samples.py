@@ -253,6 +253,26 @@ def _parallel(rng: Random) -> Sample:
     return Sample(files, rng.choice(("corpus", "corpus", "corpus/seq.in")), {})
 
 
+def _token_rows(rng: Random) -> Sample:
+    rows = [
+        [str(number) if number == 1 or place == 0 else "", w.replace(",", "").strip() or "a", tag]
+        for number, sentence in enumerate(_sentences(rng), 1)
+        for place, (w, tag) in enumerate(sentence)
+    ]
+    header = rng.choice(("sentence,word,tag\n", "Sentence #,Word,Tag\n", ""))
+    return Sample({"a.csv": header + "\n".join(map(",".join, rows)) + "\n"}, "a.csv", {})
+
+
+def _sentence_rows(rng: Random) -> Sample:
+    rows, labels = [], rng.choice((0, 0, 1))
+    for sentence in _sentences(rng):
+        words, tags = (" ".join(cell.replace(" ", "_") for cell in each)
+                       for each in zip(*sentence, strict=True))  # fmt: skip
+        rows.append([words, tags, *[label(rng)] * labels])
+    header = "words\ttags\tlabel\n" if labels else "words\ttags\n"
+    return Sample({"a.tsv": header + "\n".join(map("\t".join, rows)) + "\n"}, "a.tsv", {})
+
+
 def _tsv(rng: Random) -> Sample:
     rows = [[label(rng), line(rng)] for _ in range(rng.randint(1, 5))]
     data: dict[str, Any] = {}
@@ -366,6 +386,12 @@ def text_of(item: Sentence | Document) -> str:
 
 SAMPLES: dict[str, SampleRow] = {
     "columns": SampleRow(_columns, lambda item: (item.words, item.tags, item.features), {}),
+    "token-rows": SampleRow(
+        _token_rows, lambda item: (item.words, item.tags, item.features), {}
+    ),
+    "sentence-rows": SampleRow(
+        _sentence_rows, lambda item: (item.words, item.tags, item.labels), {}
+    ),
     "conllu": SampleRow(_conllu, _tokens, {"tag_column": "MISC.NER"}),
     "jsonl-tokens": SampleRow(
         _of_records(token_record),

@@ -40,6 +40,12 @@ from tagkit.corpus.formats.tables.delimited import (
     write_csv,
     write_tsv,
 )
+from tagkit.corpus.formats.tables.sentence_rows import (
+    look_at_sentence_rows,
+    read_sentence_rows,
+    write_sentence_rows,
+)
+from tagkit.corpus.formats.tables.token_rows import look_at_token_rows, write_token_rows
 from tagkit.corpus.records.notations import respelled
 from tagkit.corpus.source.look import Look, look_at_text
 from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
@@ -125,6 +131,10 @@ _ALL = (
            look_at_columns, (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), is_grid=True),
     Format("conllu", "CoNLL-U, ten columns with names", "tags", read_columns, write_conllu,
            look_at_conllu, (".conllu",), is_grid=True, keeps_values="id"),
+    Format("token-rows", "CSV or TSV with a token a row", "tags", read_columns, write_token_rows,
+           look_at_token_rows, is_grid=True),
+    Format("sentence-rows", "CSV or TSV with a sentence and its tags a row", "tags",
+           read_sentence_rows, write_sentence_rows, look_at_sentence_rows, has_classes=True),
     Format("jsonl-tokens", "JSON Lines of tokens and tags", "tags", read_jsonl,
            write_jsonl_tokens, look_at_jsonl("jsonl-tokens"), _JSONL, has_classes=True,
            keeps_values="all", family="jsonl"),

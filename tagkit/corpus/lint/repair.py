@@ -225,7 +225,7 @@ class _Repair:
                     self.left.append(FormatError(self.source.name, line, odd))
             if new != old:
                 changed.append(ColumnValues(*_place(column, layout), new))
-        return replace(block, lines=tuple(filled(block, layout.tabs, changed)))
+        return replace(block, lines=tuple(filled(block, layout, changed)))
 
     def _clean(self, block: LineBlock) -> Iterator[str]:
         for number, line in enumerate(block.lines, block.first_line):

@@ -10,6 +10,8 @@ from tagkit.errors import DataError, FileError
 from tagkit.wording import plural, quoted
 
 CONLLU = "conllu"  # name of the format whose columns have names
+TOKEN_ROWS = "token-rows"  # that of tables with a token a row
+PREDICTED = "predicted"  # name of the column that a table with a header gets
 TAG = "UPOS"  # of CoNLL-U, where no column of tags is named
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
@@ -44,6 +46,8 @@ class ColumnOptions:
             CoNLL-U.
         with_tags: whether tags are wanted.
         tags: every tag column where several are read, the first of which is `tag`; else empty.
+        rows: whether the file is a table with a token a row, likewise.
+        predicted: whether of a table with tags beside predicted ones these are wanted.
     """
 
     conllu: bool
@@ -52,6 +56,8 @@ class ColumnOptions:
     features: tuple[Column, ...] | None
     with_tags: bool
     tags: tuple[Column, ...] = ()
+    rows: bool = False
+    predicted: bool = False
 
 
 def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
@@ -63,7 +69,41 @@ def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
         features=data.feature_columns,
         with_tags=with_tags,
         tags=data.tag_columns,
+        rows=data.format == TOKEN_ROWS,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RowLayout:
+    """What the columns of a table with a token a row are.
+
+    Attributes:
+        separator: of its cells: a comma, a semicolon, a tab or blanks.
+        width: number of columns.
+        names: that its header gives them; empty without one.
+        token: index of the column with the tokens.
+        tag: of that with their tags; None where there is none.
+        ids: of those that say which sentence a row is of, in each row or in its first one.
+        counter: of that which numbers the tokens of each sentence; None where there is none.
+    """
+
+    separator: str
+    width: int
+    names: tuple[str, ...]
+    token: int
+    tag: int | None
+    ids: tuple[int, ...]
+    counter: int | None
+
+    @property
+    def predicted(self) -> int | None:
+        """The last column with predicted tags, as tagkit adds them; None without one."""
+        return max((i for i, name in enumerate(self.names) if name == PREDICTED), default=None)
+
+    @property
+    def others(self) -> frozenset[int]:
+        """The columns that are no features of a token."""
+        return frozenset(each for each in (*self.ids, self.counter) if each is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +141,7 @@ class Layout:
         columns: every tag column where several are read, the first of which is `tag`; else empty.
         comments: whether a line with # and a blank before a sentence is a comment, also where it
             has as many columns as a token.
+        rows: what its columns are, of a table with a token a row.
     """
 
     width: int
@@ -113,6 +154,24 @@ class Layout:
     feature_keys: tuple[str, ...] = ()
     columns: tuple[NamedColumn, ...] = ()
     comments: bool = False
+    rows: RowLayout | None = None
+
+    @property
+    def separator(self) -> str:
+        """What stands between two cells of a line."""
+        return self.rows.separator if self.rows else "\t" if self.tabs else " "
+
+    def cells(self, line: str) -> list[str]:
+        """The columns of a line.
+
+        Raises:
+            ValueError: a quote in it is not closed.
+        """
+        return split_row(line, self.rows.separator) if self.rows else split_line(line, self.tabs)
+
+    def cell(self, value: str) -> str:
+        """A value as it stands in a line."""
+        return row_cell(value, self.rows.separator) if self.rows else value
 
     @property
     def wanted(self) -> tuple[int, ...]:
@@ -156,8 +215,17 @@ def with_value(cell: str, key: str, value: str | None) -> str:
     return "|".join(pair for at, pair in enumerate(pairs) if at not in dropped) or "_"
 
 
-def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> Layout:
+def find_layout(
+    line: str, source: str, number: int, options: ColumnOptions, rows: RowLayout | None = None
+) -> Layout:
     """The layout of a file, from the first line that is surely a token's.
+
+    Args:
+        line: that line; of a table its first one.
+        source: name of the file in messages.
+        number: of the line.
+        options: which columns to read.
+        rows: what the columns are, of a table with a token a row.
 
     Raises:
         FormatError: the file does not have the columns that the options name.
@@ -165,21 +233,26 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     # One tab between cells settles it: cells of a file with tabs may hold blanks ("New York"). A
     # tab at the end separates nothing.
     tabs = "\t" in line.rstrip(BLANK)
-    columns = split_line(line, tabs)
+    columns = split_row(line, rows.separator) if rows else split_line(line, tabs)
     width = len(columns)
     conllu = options.conllu
+    names = rows.names if rows else ()
     try:
         if conllu and width != len(CONLLU_COLUMNS):
             raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")
-        tag_columns = _tag_columns(options, width) if options.with_tags else ()
+        tag_columns = _tag_columns(options, width, names) if options.with_tags else ()
         # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
-        token = options.token if options.token is not None else ("FORM" if conllu else 0)
-        last = -2 if ends_with_probability(columns) else -1
-        tag = options.tag if options.tag is not None else (TAG if conllu else last)
+        usual_token, usual_tag = ("FORM", TAG) if conllu else (0, -1)
+        if ends_with_probability(columns):
+            usual_tag = -2
+        if rows:
+            usual_token, usual_tag = rows.token, _tag_of_rows(rows, options)
+        token = options.token if options.token is not None else usual_token
+        tag = options.tag if options.tag is not None else usual_tag
         named = [(token, "token")]
         named += [(tag, "tag")] if options.with_tags else []
         named += [(feature, "feature") for feature in options.features or ()]
-        found = [find_column(column, width, conllu, role) for column, role in named]
+        found = [find_column(column, width, conllu, role, names) for column, role in named]
     except ValueError as error:
         raise FileError(source, number, str(error)) from None
     first_feature = len(found) - len(options.features or ())
@@ -187,6 +260,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.
     if options.features is None and not conllu:
         others = {index for index, _ in found} | {column.index for column in tag_columns}
+        others |= rows.others if rows else set()
         features = [(index, "") for index in range(width) if index not in others]
     return Layout(
         width=width,
@@ -198,7 +272,21 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         tag_key=found[1][1] if options.with_tags else "",
         feature_keys=tuple(key for _, key in features),
         columns=tag_columns,
+        rows=rows,
     )
+
+
+def _tag_of_rows(rows: RowLayout, options: ColumnOptions) -> Column:
+    """The usual column of the tags of a table.
+
+    Raises:
+        ValueError: there is none, and tags are wanted.
+    """
+    found = rows.predicted if options.predicted and rows.predicted is not None else rows.tag
+    if found is None and options.with_tags and options.tag is None:
+        names = f" among {', '.join(map(quoted, rows.names))}" if rows.names else ""
+        raise ValueError(f"expected a column of tags, found none{names}: see data.tag_column")
+    return found or 0
 
 
 def ends_with_probability(cells: Sequence[str]) -> bool:
@@ -206,18 +294,27 @@ def ends_with_probability(cells: Sequence[str]) -> bool:
     return len(cells) > 2 and _PROBABILITY.fullmatch(cells[-1]) is not None
 
 
-def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str]:
+def find_column(
+    column: Column, width: int, conllu: bool, role: str, names: Sequence[str] = ()
+) -> tuple[int, str]:
     """Index of a column, and the key that is named in it, if any.
 
     Args:
-        column: index from 0, or from -1 at the end, or a CoNLL-U name.
+        column: index from 0, or from -1 at the end, or a name.
         width: number of columns of the file.
         conllu: whether the file is CoNLL-U.
         role: what the column is for, in messages.
+        names: those of a header.
 
     Raises:
         ValueError: there is no such column.
     """
+    if isinstance(column, str) and names:
+        plain = [name.strip().lower() for name in names]
+        if column.strip().lower() not in plain:
+            found = ", ".join(map(quoted, names))
+            raise ValueError(f"{role} column {quoted(column)}: expected one of {found}")
+        return plain.index(column.strip().lower()), ""
     if isinstance(column, str):
         if not conllu:
             raise ValueError(
@@ -243,7 +340,9 @@ def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[in
     return column % width, ""
 
 
-def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
+def _tag_columns(
+    options: ColumnOptions, width: int, names: Sequence[str]
+) -> tuple[NamedColumn, ...]:
     """The places of several tag columns.
 
     Raises:
@@ -251,7 +350,7 @@ def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
     """
     found: dict[tuple[int, str], NamedColumn] = {}
     for column in options.tags:
-        place = find_column(column, width, options.conllu, "tag")
+        place = find_column(column, width, options.conllu, "tag", names)
         if place in found:
             raise ValueError(f"tag columns {found[place].name} and {column} are the same column")
         for (index, key), other in found.items():
@@ -337,7 +436,7 @@ def begins_document(lines: Sequence[str], layout: Layout) -> bool:
         comments = takewhile(lambda line: line.startswith("#"), lines)
         return any(_NEWDOC.match(line) for line in comments)
     # A line of its own in CoNLL-2003, the first token of a sentence in the Dutch of CoNLL-2002.
-    return any(DOCSTART in line and DOCSTART in split_line(line, layout.tabs) for line in lines)
+    return any(DOCSTART in line and DOCSTART in layout.cells(line) for line in lines)
 
 
 def split_line(line: str, tabs: bool) -> list[str]:
@@ -348,3 +447,48 @@ def split_line(line: str, tabs: bool) -> list[str]:
         return [column.strip(BLANK) for column in line.split("\t")]
     columns = line.replace("\t", " ").split(" ")
     return [column for column in columns if column] if "" in columns else columns
+
+
+def raw_cells(line: str, separator: str) -> list[str]:
+    """The cells of a row as they stand there, quotes included; of TSV, which has none, likewise."""
+    parts = line.rstrip("\r").split(separator)
+    if separator == "\t" or '"' not in line:
+        return parts
+    cells = parts[:1]
+    for part in parts[1:]:
+        if cells[-1].count('"') % 2:  # the separator stands in quotes
+            cells[-1] += f"{separator}{part}"
+        else:
+            cells.append(part)
+    return cells
+
+
+def split_row(line: str, separator: str) -> list[str]:
+    """The cells of a row of a table.
+
+    Raises:
+        ValueError: a quote in it is not closed.
+    """
+    if separator == " ":
+        return split_line(line, tabs=False)
+    cells = [cell.strip(BLANK) for cell in raw_cells(line, separator)]
+    if '"' not in line:
+        return cells
+    if separator != "\t" and cells[-1].count('"') % 2:
+        raise ValueError(f"a quote is not closed on its line: {quoted(line)}")
+    return [_unquoted(cell, separator) for cell in cells]
+
+
+def _unquoted(cell: str, separator: str) -> str:
+    inner = cell[1:-1]
+    # TSV has no quoting; but pandas writes a quote as four of them there too.
+    if len(cell) > 1 and cell[0] == cell[-1] == '"' and (separator != "\t" or '""' in inner):
+        return inner.replace('""', '"')
+    return cell
+
+
+def row_cell(value: str, separator: str) -> str:
+    """A value as a cell of a row."""
+    if separator != " " and ('"' in value or separator in value):
+        return '"' + value.replace('"', '""') + '"'
+    return value

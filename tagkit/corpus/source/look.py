@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 _Found = TypeVar("_Found")
 
+TABLE = 25  # rows are tokens or sentences, whatever a header and the name of the file say
 CERTAIN = 20  # nothing else looks so: a record of JSON, tags of spans in a column
 FORM = 17  # each line, or a header, has the form of this format
 SHAPE = 12  # the same, of a form that texts may have as well

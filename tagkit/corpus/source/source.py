@@ -27,6 +27,9 @@ from tagkit.storage import PACKED
 from tagkit.wording import reason
 
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
+# How files begin that others pack; each with what unpacks it.
+_PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\xfd7zXZ\0": "xz -d", b"BZh": "bzip2 -d",
+           b"PK\x03\x04": "unzip"}  # fmt: skip
 STDIN = "-"
 # Characters by which a format is recognised, where there are as many: hundreds of sentences.
 _BEGINNING = 1 << 16
@@ -220,7 +223,9 @@ def _unpacked(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
         yield file
         return
     with readable(name):
-        start = peek(len(_GZIP))
+        start = peek(max(map(len, _PACKED)))
+    if program := next((_PACKED[each] for each in _PACKED if start.startswith(each)), ""):
+        raise DataError(f"{name}: is compressed: unpack it with `{program}`, or use gzip")
     if not start and file.isatty():  # not asked again: it would wait for a second Ctrl-D
         yield BytesIO()
     elif start.startswith(_GZIP):

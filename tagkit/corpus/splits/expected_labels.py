@@ -7,7 +7,7 @@ from tagkit.corpus.formats.columns.conllu import KEY
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import Format
 from tagkit.corpus.records.dataset import LabelKinds
-from tagkit.corpus.source.layout import CONLLU
+from tagkit.corpus.source.layout import CONLLU, TOKEN_ROWS
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError
 
@@ -94,7 +94,7 @@ def other_column(format: str, data: DataConfig) -> str:
     """
     if format == CONLLU and data.first_tag_column is None:
         return f" in UPOS. Name the column of the tags, for example with data.tag_column=MISC.{KEY}"
-    if format in (CONLLU, "columns"):
+    if format in (CONLLU, TOKEN_ROWS, "columns"):
         return ". data.tag_column names another column"
     return ""
 

@@ -17,10 +17,12 @@ from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.table import FORMATS, Format, by_name
+from tagkit.corpus.formats.tables.token_rows import find_rows
 from tagkit.corpus.records.notations import expecting, respelled
 from tagkit.corpus.source.layout import (
     CONLLU,
     TAG,
+    TOKEN_ROWS,
     ColumnOptions,
     column_options,
     ends_with_probability,
@@ -151,7 +153,8 @@ def _two_files(
         with_extra=confidence or formats[1].family == "jsonl",
         compared_with=gold_file,
     )
-    several = formats[1].is_grid and len(_first_cells(sources[1])) > 2  # a word, its tag, and more
+    # A word, its tag, and more.
+    several = formats[1].is_grid and len(_first_cells(sources[1], formats[1])) > 2
     # Of gold, once it is read, which it is first: predictions in which nothing was found show none.
     seen: list[Notation] = []
     return (
@@ -205,7 +208,7 @@ def _column_of_predictions(
     if CONLLU in (gold.name, predicted.name):  # columns without names cannot mean that of a name
         return wanted if isinstance(wanted, str) and predicted.name == CONLLU else None
     # Of several numbered columns of predictions the last need not be that wanted.
-    ours, theirs = map(_first_cells, sources)
+    ours, theirs = map(_first_cells, sources, formats)
     behind = [
         str(column)
         for column in range(len(ours), len(theirs))
@@ -230,7 +233,8 @@ def columns_of_predictions(
     columns = data.tag_columns
     if predicted_file is None or any(isinstance(column, str) for column in columns):
         return (None,) * len(columns)
-    cells = (_first_cells(source_of(each, data)) for each in (gold_file, predicted_file))
+    files = (source_of(each, data) for each in (gold_file, predicted_file))
+    cells = (_first_cells(each, FORMATS["columns"]) for each in files)
     ours, theirs = map(len, cells)
     return tuple(range(ours, theirs)) if theirs - ours == len(columns) else columns
 
@@ -259,7 +263,7 @@ def _two_columns(
     # fit is then named in an error.
     format = format if format.is_grid else FORMATS["columns"]
     refuse_unread_columns(data, name, [format])
-    pair = _columns_of_pair(source, data, pred_column, is_conllu=format.name == CONLLU)
+    pair = _columns_of_pair(source, data, pred_column, format)
     options = column_options(data.model_copy(update={"format": format.name}), with_tags=True)
     reader = ColumnReader(name, replace(options, tag=pair[0], features=(), tags=pair))
 
@@ -293,10 +297,10 @@ def _two_columns(
 
 
 def _columns_of_pair(
-    source: Source, data: DataConfig, pred_column: Column | None, *, is_conllu: bool
+    source: Source, data: DataConfig, pred_column: Column | None, format: Format
 ) -> tuple[Column, Column]:
     """The columns of gold and of predicted tags; raises what `_two_columns` does."""
-    name, rows = source.name, list(_all_cells(source))
+    name, rows, is_conllu = source.name, list(_all_cells(source, format)), format.name == CONLLU
     if rows and len(rows[0]) < 3:
         raise DataError(
             f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
@@ -311,10 +315,14 @@ def _columns_of_pair(
     gold: Column | None = data.first_tag_column
     if gold is None and tags_before_words(source.beginning()) == (1, None):
         gold = 0  # predictions stand behind the words
+    table = find_rows(source.beginning()) if format.name == TOKEN_ROWS else None
+    if table and table.predicted is not None:  # the header says which is which
+        gold = table.tag if gold is None and table.tag is not None else gold
+        last = table.predicted - table.width
     if gold is None:
         # Before the last column of CoNLL-U there are no tags, but references of dependencies.
         gold = TAG if is_conllu else last - 1
-    if rows and pred_column is None and isinstance(gold, int):
+    if rows and pred_column is None and isinstance(gold, int) and table is None:
         _refuse_unpaired(name, rows, gold, last)
     return gold, last if pred_column is None else pred_column
 
@@ -352,14 +360,18 @@ def _refuse_unpaired(name: str, rows: Sequence[Sequence[str]], gold: int, predic
         )
 
 
-def _first_cells(source: Source) -> tuple[str, ...]:
+def _first_cells(source: Source, format: Format) -> tuple[str, ...]:
     """The cells of the first token of a column file; none where its beginning has no token."""
-    return next(_all_cells(source), ())
+    return next(_all_cells(source, format), ())
 
 
-def _all_cells(source: Source) -> Iterator[tuple[str, ...]]:
-    """The cells of each token at the beginning of a column file."""
-    reader = ColumnReader(source.name, ColumnOptions(False, 0, None, None, with_tags=False))
+def _all_cells(source: Source, format: Format) -> Iterator[tuple[str, ...]]:
+    """The cells of each token at the beginning of a column file, without ids of a table."""
+    is_table = format.name == TOKEN_ROWS
+    options = ColumnOptions(
+        False, None if is_table else 0, None, None, with_tags=False, rows=is_table
+    )
+    reader = ColumnReader(source.name, options)
     with suppress(FormatError):  # which reading the file raises, after what is before the line
         for block in reader.blocks([source.beginning()]):
             if block.sentence is not None:

@@ -22,7 +22,7 @@ from tagkit.corpus.formats.columns.writer import append_column, write_columns
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.records.alignment import to_document
 from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.source.layout import CONLLU_COLUMNS, Layout, column_options
+from tagkit.corpus.source.layout import CONLLU_COLUMNS, PREDICTED, Layout, column_options
 from tagkit.corpus.source.options import silent, source_of
 from tagkit.corpus.source.pieces import Writing
 from tagkit.corpus.source.source import is_pipe
@@ -134,7 +134,8 @@ def _lines_of(predictor: "Predictor", split: Split, file: str) -> _ColumnLines |
             read = replace(block.sentence, tags=split.notation.read_all(block.sentence.tags or ()))
             if index is not None and _content(split.sentences[index]) != _content(read):
                 return None
-        if index is not None or (block.sentence is None and not is_part):
+        is_header = reader.layout is not None and reader.layout.rows and not found
+        if index is not None or (block.sentence is None and (is_header or not is_part)):
             found.append((block, index))
     if indices or reader.layout is None:
         return None
@@ -156,7 +157,8 @@ def _with_predictions(
     layout = found.layout
     for block, index in found.blocks:
         if index is None:
-            yield from block.lines if layout.conllu else append_column(block, layout, ())
+            names = [PREDICTED, *(f"{PREDICTED} {each.name}" for each in layout.columns[1:])]
+            yield from block.lines if layout.conllu else append_column(block, layout, (), names)
             continue
         prediction = predictions[index]
         columns = [column.values for column in prediction.columns]
@@ -167,8 +169,8 @@ def _with_predictions(
             )
             yield from fill_columns(block, layout, values, split.path)
         else:
-            separator = "\t" if layout.tabs else " "
-            cells = [separator.join(row) for row in zip(*columns, strict=True)]
+            rows = zip(*columns, strict=True)
+            cells = [layout.separator.join(map(layout.cell, row)) for row in rows]
             yield from append_column(block, layout, cells)
 
 

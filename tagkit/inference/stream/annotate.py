@@ -217,7 +217,8 @@ class Annotator:
                 if style.format == CONLLU:
                     yield from block.lines
                 else:
-                    yield from append_column(block, chunk.layout, ())
+                    names = style.answers.names(style)
+                    yield from append_column(block, chunk.layout, (), names)
                 continue
             assert chunk.layout is not None  # there is a sentence
             lines = style.answers.fill(block, chunk.layout, next(found), style, chunk.file)

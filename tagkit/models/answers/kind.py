@@ -365,6 +365,10 @@ class AnswerKind(ABC):
         """
         raise NotImplementedError("these answers are of texts")
 
+    def names(self, style: Style) -> Sequence[str]:
+        """Of the cells that `fill` adds, in the header of a table."""
+        raise NotImplementedError("these answers are of texts")
+
     @abstractmethod
     def records(self, answer: Any, format: Format, style: Style, origin: Origin) -> Iterator[Any]:
         """The records of a text, as a format's writer takes them.

@@ -25,6 +25,7 @@ from tagkit.corpus.source.layout import (
     CONLLU_COLUMNS,
     DOCSTART,
     KEYED,
+    PREDICTED,
     Layout,
     is_cell,
     is_whole,
@@ -151,25 +152,38 @@ class TagAnswers(LabelAnswers):
             prediction = replace(prediction, tags=self.notation.written_all(prediction.tags))
         if style.format != CONLLU:
             # The separator of the input, so that the output is read as the input was.
-            separator = "\t" if layout.tabs else " "
-            cells = self._appended(prediction, classes, separator, origin)
-            yield from append_column(block, layout, cells)
+            yield from append_column(
+                block, layout, self._appended(prediction, classes, layout, origin)
+            )
             return
         columns = prediction.columns or (TagColumn("", prediction.tags, prediction.probabilities),)
         values = column_values(columns, classes, self.filled)
         yield from fill_columns(block, layout, values, file)
 
+    def names(self, style: Style) -> list[str]:
+        """Of the cells that a row of a table gets, in its header."""
+        found = [f"{PREDICTED} {column.name}" for column in self.columns[1:]]
+        found = [name for each in (PREDICTED, *found)
+                 for name in (each, "probability")[: 1 + style.confidence]]  # fmt: skip
+        if self.classes and style.top:
+            return found + ["class", "probability"] * style.top
+        return found + ["class", "probability"][: 1 + style.confidence] * bool(self.classes)
+
     def _appended(
-        self, prediction: Prediction, classes: Sequence[str], separator: str, origin: Origin
+        self, prediction: Prediction, classes: Sequence[str], layout: Layout, origin: Origin
     ) -> Sequence[str]:
         """The text to append to each token's line."""
+        separator = layout.separator
         # A class may contain spaces ("New York"), and would then be read back as two columns.
         if any(" " in cell for cell in classes) and separator == " ":
             problem = f"columns separated by blanks cannot hold the class {quoted(classes[0])}"
             raise FormatError(origin.file, origin.line, f"{problem}; try output_format=jsonl")
-        suffix = "".join(f"{separator}{cell}" for cell in classes)
+        suffix = "".join(f"{separator}{layout.cell(cell)}" for cell in classes)
         if prediction.columns:
-            return [f"{separator.join(row)}{suffix}" for row in _rows_of(prediction.columns)]
+            rows = (map(layout.cell, row) for row in _rows_of(prediction.columns))
+            return [f"{separator.join(row)}{suffix}" for row in rows]
+        if layout.rows:
+            prediction = replace(prediction, tags=tuple(map(layout.cell, prediction.tags)))
         if prediction.probabilities is None:
             # The usual case without a copy of every tag.
             return [f"{tag}{suffix}" for tag in prediction.tags] if suffix else prediction.tags

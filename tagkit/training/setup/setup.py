@@ -159,6 +159,10 @@ def resolve(config: Config, corpus: Corpus | None = None, *, most_vectors: int =
     refuse_unsolvable(config)
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base, most_vectors)
+    if vectors and vectors.missing:  # cut short, or the beginning of a file, as `head` gives it
+        said = f"{config.embeddings.vectors}: holds {plural(len(vectors.words), 'vector')}, "
+        said += f"{vectors.missing:,} fewer than its header says"
+        corpus = replace(corpus, train=replace(corpus.train, notes=(*corpus.train.notes, said)))
     sentences = task.examples(config, corpus.train)
     if config.head.tag_sharing is True:
         refuse_without_spans(config, task.labels(config, sentences).columns)

@@ -46,7 +46,8 @@ def kinds_of_raw_text(kind: str, ending: str) -> set[str]:
     by_name = {".tsv": "tsv", ".csv": "csv", ".conll": "columns", ".bio": "columns",
                ".iob": "columns", ".conllu": "conllu", ".json": "jsonl-texts",
                ".jsonl": "jsonl-texts"}  # fmt: skip
-    return {by_name.get(ending, "text")}
+    # A comma in a text has a blank behind it, one between cells none.
+    return {by_name.get(ending, "text"), *["text"] * (ending == ".csv")}
 
 
 BC5CDR = rows(

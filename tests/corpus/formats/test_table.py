@@ -37,6 +37,8 @@ EXAMPLES = {
     "jsonl-tokens": '{"tokens": ["EU"], "tags": ["B-ORG"]}\n',
     "jsonl-spans": '{"text": "EU", "spans": [{"start": 0, "end": 2, "label": "ORG"}]}\n',
     "jsonl-texts": '{"text": "EU rejects", "label": "news"}\n',
+    "token-rows": "1,EU,B-ORG\n1,rejects,O\n2,He,O\n2,won,O\n",
+    "sentence-rows": "EU rejects it\tB-ORG O O\nHe won\tO O\n",
     "slash": "EU/NNP rejects/VBZ\n",
     "tsv": "news\tEU rejects a call\nsports\tHe won the cup again\n",
     "fasttext": "__label__news EU rejects\n",
@@ -99,7 +101,7 @@ classes = st.lists(
 )
 ITEMS: dict[str, st.SearchStrategy[list[Item]]] = {
     "columns": tagged, "conllu": tagged, "jsonl-tokens": tagged, "slash": tagged,
-    "parallel": tagged,
+    "parallel": tagged, "token-rows": tagged, "sentence-rows": tagged,
     "jsonl-spans": st.lists(documents(inline, label), min_size=1, max_size=3),
     "brat": st.lists(documents(inline, label), min_size=1, max_size=3),
     "jsonl-texts": classes, "tsv": classes, "csv": classes, "fasttext": classes,

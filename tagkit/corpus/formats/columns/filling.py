@@ -18,6 +18,8 @@ from tagkit.corpus.source.layout import (
     Layout,
     find_column,
     is_cell,
+    raw_cells,
+    split_row,
     value_of,
     with_value,
 )
@@ -61,7 +63,8 @@ def fill_columns(
     columns = []
     for named, cells in values.items():
         try:
-            index, key = find_column(named, layout.width, layout.conllu, "predicted")
+            header = layout.rows.names if layout.rows else ()
+            index, key = find_column(named, layout.width, layout.conllu, "predicted", header)
         except ValueError as error:
             raise FormatError(source, block.first_line, str(error)) from None
         bad = next((cell for cell in dict.fromkeys(cells) if not _fits(cell, key, layout)), None)
@@ -69,7 +72,7 @@ def fill_columns(
             line = block.first_line + block.rows[list(cells).index(bad)]
             raise FormatError(source, line, f"the column {named} cannot hold {quoted(bad)}")
         columns.append(ColumnValues(index, key, cells))
-    return filled(block, layout.tabs, columns)
+    return filled(block, layout, columns)
 
 
 def _fits(value: str, key: str, layout: Layout) -> bool:
@@ -77,12 +80,12 @@ def _fits(value: str, key: str, layout: Layout) -> bool:
     return is_cell(value) and not (key and "|" in value) and (layout.tabs or " " not in value)
 
 
-def filled(block: LineBlock, tabs: bool, columns: Iterable[ColumnValues]) -> Iterator[str]:
+def filled(block: LineBlock, layout: Layout, columns: Iterable[ColumnValues]) -> Iterator[str]:
     """The lines of a block with values in some columns of its tokens, which must be fit for them.
 
     Args:
         block: a sentence, or lines between sentences.
-        tabs: whether tabs separate its columns, rather than blanks.
+        layout: of the file.
         columns: one or more values for each token.
     """
     places = [(each.column, each.key) for each in columns]
@@ -90,13 +93,19 @@ def filled(block: LineBlock, tabs: bool, columns: Iterable[ColumnValues]) -> Ite
     cells_of = dict(zip(block.rows, rows, strict=True)) if places else {}
     for place, line in enumerate(block.lines):
         cells = cells_of.get(place)
-        yield line if cells is None else _filled_line(line, tabs, places, cells)
+        yield line if cells is None else _filled_line(line, layout, places, cells)
 
 
 def _filled_line(
-    line: str, tabs: bool, places: Sequence[tuple[int, str]], values: Sequence[str]
+    line: str, layout: Layout, places: Sequence[tuple[int, str]], values: Sequence[str]
 ) -> str:
-    body = line.rstrip(BLANK)
+    body, tabs = line.rstrip(BLANK), layout.tabs
+    if layout.rows and layout.separator != " ":
+        cells = raw_cells(line, layout.separator)
+        for (column, _), value in zip(places, values, strict=True):
+            if split_row(cells[column], layout.separator) != [value]:
+                cells[column] = layout.cell(value)
+        return layout.separator.join(cells) + "\r" * line.endswith("\r")
     # Between tabs a cell may hold blanks; without tabs a run of blanks is one separator, which is
     # kept as a part of its own, so that cells have even indices.
     parts = body.split("\t") if tabs else _BLANKS.split(body)

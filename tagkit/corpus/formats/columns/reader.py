@@ -14,6 +14,9 @@ and where a line such as "# id 17" stands right before the first token, all that
 blank before a sentence are comments. A line whose token is -DOCSTART- is no token wherever it
 stands.
 
+Of a table with a token a row (`tables/token_rows`) a block ends before the first row of another
+sentence.
+
 Nearly every block holds lines that are plain tokens alone, and is split at once. The lines of the
 other ones are looked at one by one.
 """
@@ -22,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from tagkit.corpus.formats.columns.grid import tags_before_words
+from tagkit.corpus.formats.tables.token_rows import LOOKED_AT, find_rows
 from tagkit.corpus.source.layout import (
     BLANK,
     CONLLU_COLUMNS,
@@ -39,7 +43,7 @@ from tagkit.corpus.source.layout import (
     split_line,
     values_of,
 )
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FileError, FormatError
 from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
 from tagkit.wording import listed, plural, quoted
 
@@ -115,6 +119,8 @@ class ColumnReader:
         self._missing_keys: dict[tuple[int, str], dict[str, None]] = {}
         self._document = unmarked_document()  # of the next sentence
         self._tags = _OneStringEach()
+        self._sentence: tuple[str, ...] = ()  # of the last row of a table, as its ids say
+        self._counted = 0  # the last row's number in its sentence
 
     def feed(self, lines: Iterable[str]) -> Iterator[LineBlock]:
         """Blocks that these lines complete.
@@ -122,6 +128,9 @@ class ColumnReader:
         Raises:
             FormatError: a line without the file's columns, or a column that is not there.
         """
+        if self.options.rows:
+            yield from self._feed_rows(lines, at_end=False)
+            return
         if self.layout is None:
             lines = self._find_layout(lines)
         # A local name: this loop runs once a line, and an attribute look-up costs a tenth of it.
@@ -146,7 +155,9 @@ class ColumnReader:
 
     def close(self) -> Iterator[LineBlock]:
         """The last block, which often lacks its blank line."""
-        if self.layout is None:
+        if self.options.rows:
+            yield from self._feed_rows((), at_end=True)
+        elif self.layout is None:
             self._look_at_hashes()
             held, self._held = self._held, []
             yield from self._blocks_without_layout(held) if self.layout is None else self.feed(held)
@@ -204,6 +215,52 @@ class ColumnReader:
                     self.layout = replace(self.layout, comments=not self.layout.conllu)
                 yield from held
 
+    def _feed_rows(self, lines: Iterable[str], *, at_end: bool) -> Iterator[LineBlock]:
+        """Blocks of a table that these lines complete; raises what `feed` does."""
+        self._held += lines
+        if self.layout is None:
+            rows = find_rows(self._held, is_chosen=True)
+            first = next((n for n, line in enumerate(self._held) if line.strip(BLANK)), None)
+            if rows is None or first is None:
+                if first is not None and (at_end or len(self._held) >= LOOKED_AT):
+                    problem = "expected a table with a token a row, its tag, and the id of its "
+                    problem += f"sentence, found {quoted(self._held[first])}"
+                    raise FileError(self.source, first + 1, problem)
+                return
+            line = self._held[first]
+            self._layout_line = first + 1
+            self.layout = find_layout(line, self.source, first + 1, self.options, rows)
+            self._wanted = self.layout.wanted
+        held, self._held = self._held, []
+        for line in held:
+            is_blank, begins = self._begins(line, self.layout)
+            if begins and self._lines:
+                yield self._block()
+            self._lines.append(line)
+            if is_blank:
+                yield self._block()
+
+    def _begins(self, line: str, layout: Layout) -> tuple[bool, bool]:
+        """Whether a line of a table has no cell, and whether it is the first row of a sentence."""
+        rows = layout.rows
+        try:
+            cells = layout.cells(line)
+        except ValueError:  # it is refused with its block
+            return False, False
+        if rows is None or not any(cells) or tuple(cells) == rows.names:
+            self._counted = 0
+            return True, rows is not None and any(cells)
+        if len(cells) != rows.width:
+            return False, False
+        before, counted = self._sentence or ("",) * len(rows.ids), self._counted
+        # An id stands in each row of its sentence, or in the first one alone.
+        self._sentence = tuple(cells[i] or old for i, old in zip(rows.ids, before, strict=True))
+        if rows.ids or rows.counter is None:
+            return False, self._sentence != before
+        number = cells[rows.counter]
+        self._counted = int(number) if is_whole(number) else counted + 1
+        return False, self._counted <= counted
+
     def _look_at_hashes(self) -> None:
         """Settle what a file of nothing but lines with # holds: comments, or tokens.
 
@@ -242,7 +299,7 @@ class ColumnReader:
         if layout is None:
             return LineBlock(lines, (), None, first)
         regular = _regular_conllu if layout.conllu else _regular_columns
-        table = regular(lines, layout, self._wanted)
+        table = None if layout.rows else regular(lines, layout, self._wanted)
         if (layout.conllu or table is None) and begins_document(lines, layout):
             self._document = new_document()
         rows, columns = table or self._looked_at(lines, first, layout)
@@ -287,8 +344,11 @@ class ColumnReader:
         for place, line in enumerate(lines):
             if not line.strip(BLANK):
                 continue
-            columns = split_line(line, layout.tabs)
-            problem = _problem(line, columns, in_sentence, layout, self._layout_line)
+            try:
+                columns = layout.cells(line)
+                problem = _problem(line, columns, in_sentence, layout, self._layout_line)
+            except ValueError as odd:  # a quote that is not closed
+                columns, problem = [], str(odd)
             if problem is None:
                 in_sentence = True
                 yield place, columns
@@ -402,6 +462,8 @@ def _problem(
     """Why a line that is not blank cannot be read; '' where it is no token, None where it is."""
     if layout.conllu and line.startswith("#"):
         return ""
+    if layout.rows and (not any(columns) or tuple(columns) == layout.rows.names):
+        return ""
     if layout.comments and not in_sentence and may_be_comment(line):
         return ""
     if len(columns) != layout.width:
@@ -421,6 +483,10 @@ def _problem(
         if is_conllu_id(columns[0]):
             return ""
         return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {quoted(columns[0])}"
+    if layout.rows:  # whose other cells may be empty
+        read = {layout.token, *(() if layout.tag is None else (layout.tag,))}
+        empty = next((each for each in sorted(read) if not columns[each]), None)
+        return None if empty is None else f"column {empty} is empty: {quoted(line)}"
     if "" in columns:
         return f"column {columns.index('')} is empty: {quoted(line)}"
     return None

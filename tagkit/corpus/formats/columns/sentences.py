@@ -20,6 +20,7 @@ def read_columns(source: Source, reading: ReaderOptions) -> ReadRecords:
     # None asks for every column: what convert must not lose, a model must not see unasked.
     if reading.all_features and not options.features:
         options = replace(options, features=None)
+    options = replace(options, predicted=reading.own_columns)
     reader = ColumnReader(source.name, options, reading.on_error)
     blocks = reader.blocks(source.pieces())
     if reading.with_extra and reading.all_features:
@@ -29,7 +30,8 @@ def read_columns(source: Source, reading: ReaderOptions) -> ReadRecords:
     if first is None or first.sentence is None:
         return ReadRecords(iter(()), reader.layout)
     layout = reader.layout
-    if layout is not None and reader.options.tag is None and layout.tag == layout.width - 2:
+    has_probability = layout is not None and not layout.rows and layout.tag == layout.width - 2
+    if layout is not None and reader.options.tag is None and has_probability:
         found = f"column {layout.width - 1} holds probabilities, and the tags are in column"
         reading.note(f"{source.name}: {found} {layout.tag}")
     ending = _required_keys(reader) if reading.require_keys else iter(())

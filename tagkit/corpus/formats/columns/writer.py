@@ -7,6 +7,7 @@ from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.source.layout import (
     BLANK,
     DOCSTART,
+    PREDICTED,
     Layout,
     ends_as_comment,
     is_cell,
@@ -19,8 +20,13 @@ from tagkit.text.records import Sentence
 from tagkit.wording import plural, quoted
 
 
-def append_column(block: LineBlock, layout: Layout | None, values: Sequence[str]) -> Iterator[str]:
-    """The block's lines with one more column: `values` on its tokens.
+def append_column(
+    block: LineBlock,
+    layout: Layout | None,
+    values: Sequence[str],
+    names: Sequence[str] = (PREDICTED,),
+) -> Iterator[str]:
+    """The block's lines with one more column: `values` on its tokens, `names` in a header.
 
     Lines that have the file's columns and are no tokens (-DOCSTART-, multiword ranges) get a
     filler, so that all lines have as many columns; comments and blank lines stay as they are.
@@ -30,19 +36,23 @@ def append_column(block: LineBlock, layout: Layout | None, values: Sequence[str]
     for place, line in enumerate(block.lines):
         value = value_of.get(place)
         if value is None and layout is not None:
-            value = _filler(line, layout)
+            value = _filler(line, layout, names)
         if value is None:
             yield line
             continue
         # \r is the line's end in files from Windows, not a part of the last column.
-        body = line.rstrip(BLANK)
+        body = line.rstrip("\r" if layout and layout.rows else BLANK)
         end = "\r" if line.endswith("\r") else ""
-        separator = "\t" if layout is None or layout.tabs or layout.width == 1 else " "
+        separator = "\t" if layout is None or layout.width == 1 else layout.separator
         yield f"{body}{separator}{value}{end}"
 
 
 # O is a tag of every scheme, and "_" is how CoNLL-U marks an empty cell.
-def _filler(line: str, layout: Layout) -> str | None:
+def _filler(line: str, layout: Layout, names: Sequence[str]) -> str | None:
+    if layout.rows and line.strip(BLANK):
+        if layout.rows.names and tuple(layout.cells(line)) == layout.rows.names:
+            return layout.separator.join(names)
+        return layout.separator * (len(names) - 1)  # a row without a token
     if not line.strip(BLANK) or (layout.conllu and line.startswith("#")):
         return None
     columns = split_line(line, layout.tabs)
@@ -55,7 +65,7 @@ def replace_tags(block: LineBlock, layout: Layout, tags: Sequence[str]) -> Itera
     """The block's lines with other tags on its tokens; all else stays as it is."""
     if layout.tag is None or not block.rows:
         return iter(block.lines)
-    return filled(block, layout.tabs, [ColumnValues(layout.tag, layout.tag_key, tags)])
+    return filled(block, layout, [ColumnValues(layout.tag, layout.tag_key, tags)])
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[OutputPiece]:

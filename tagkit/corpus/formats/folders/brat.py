@@ -47,9 +47,10 @@ def annotated_files(path: Path) -> list[Path]:
     """
     if os.path.isdir(path):
         files = [file for file in _files_in(path) if _stem(file) and _ending(file) == ANNOTATION]
-        plain = {file.name for file in files}
+        plain = {*files}
         for file in files:
-            if (name := unpacked_name(file.name)) != file.name and name in plain:
+            name = unpacked_name(file.name)
+            if name != file.name and file.with_name(name) in plain:
                 problem = f"expected one .ann a text, found {name} and {file.name}"
                 raise DataError(f"{path}: {problem}: remove one of the two")
         return files
@@ -71,10 +72,16 @@ def look_at_brat(beginning: Beginning) -> Sureness | None:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError as error:
+    """The files of a folder and of the folders in it that are not hidden, in order."""
+    found: list[Path] = []
+
+    def refuse(error: OSError) -> None:
         raise DataError(f"{folder}: cannot be read as a folder: {reason(error)}") from None
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place, name) for name in names]
+    return sorted(found)
 
 
 def _other_of(file: Path, ending: str) -> Path | None:
@@ -86,12 +93,12 @@ def _other_of(file: Path, ending: str) -> Path | None:
 def _without_annotation(path: Path, annotated: Sequence[Path]) -> list[Path]:
     """The .txt files of a folder that have no .ann, in order, or the one that the path names."""
     files = _files_in(path) if os.path.isdir(path) else [path]
-    stems = {_stem(file) for file in annotated}
+    names = {_name(path, file) for file in annotated}
     return [
         file
         for file in files
         if _ending(file) == TEXT
-        and _stem(file) not in stems
+        and _name(path, file) not in names
         and not file.name.startswith(".")
         and _other_of(file, TEXT) == file  # a.txt rather than a.txt.gz, where both are there
     ]
@@ -105,13 +112,20 @@ def _stem(path: Path) -> str:
     return Path(unpacked_name(path.name)).stem
 
 
+def _name(path: Path, file: Path) -> str:
+    """What a text is called: its file's name without the ending, in its folder within `path`."""
+    folder = file.parent.relative_to(path).as_posix() if path in file.parents else "."
+    return _stem(file) if folder == "." else f"{folder}/{_stem(file)}"
+
+
 def read_brat(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     """A document for each text of a folder, or for one pair of files."""
     path = Path(source.path)
     files = annotated_files(path)
     alone = _without_annotation(path, files)
     if not reading.with_tags:
-        texts = _texts(path, sorted([*files, *alone], key=_name_in_order), reading)
+        order = [(f"{_name(path, file)}{ANNOTATION}", file) for file in (*files, *alone)]
+        texts = _texts(path, [file for _, file in sorted(order)], reading)
         yield from _without_blank(path, texts, reading)
         return
     if not files:
@@ -122,7 +136,7 @@ def read_brat(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     if os.path.isdir(path) and os.path.isdir(reading.compared_with):
         files = _with_gold(path, files, reading)
     others: Counter[str] = Counter()
-    found = (_document(file, reading, others) for file in files)
+    found = (_document(file, _name(path, file), reading, others) for file in files)
     yield from _without_blank(path, (each for each in found if each is not None), reading)
     if others:
         skipped = ", ".join(f"{name} ({count:,})" for name, count in others.items())
@@ -149,19 +163,15 @@ def _with_gold(path: Path, files: Sequence[Path], reading: ReaderOptions) -> lis
 
     Whoever predicts for a folder that is annotated in part predicts for all of its texts.
     """
-    gold = {_stem(file) for file in annotated_files(Path(reading.compared_with))}
+    compared = Path(reading.compared_with)
+    gold = {_name(compared, file) for file in annotated_files(compared)}
     if not gold:  # they are in another format
         return [*files]
-    if others := [file.name for file in files if _stem(file) not in gold]:
+    if others := [file.name for file in files if _name(path, file) not in gold]:
         which = f"{plural(len(others), 'file')} of texts without .ann in {reading.compared_with}"
         are = "is" if len(others) == 1 else "are"
         reading.note(f"{path}: {which} {are} left out: {listed(others)}")
-    return [file for file in files if _stem(file) in gold]
-
-
-def _name_in_order(file: Path) -> str:
-    """What texts are sorted by, with .ann or without: the name that the .ann has or would have."""
-    return f"{_stem(file)}{ANNOTATION}"
+    return [file for file in files if _name(path, file) in gold]
 
 
 def _texts(path: Path, files: Sequence[Path], reading: ReaderOptions) -> Iterator[Document]:
@@ -174,7 +184,7 @@ def _texts(path: Path, files: Sequence[Path], reading: ReaderOptions) -> Iterato
         if text_file is not None:
             text = reading.text_of(str(text_file), may_be_blank=True)
         if text is not None:
-            yield Document(text, name=_stem(file), source=str(file))
+            yield Document(text, name=_name(path, file), source=str(file))
 
 
 def _text_file(file: Path, reading: ReaderOptions) -> Path | None:
@@ -186,7 +196,9 @@ def _text_file(file: Path, reading: ReaderOptions) -> Path | None:
     return found
 
 
-def _document(file: Path, reading: ReaderOptions, others: Counter[str]) -> Document | None:
+def _document(
+    file: Path, name: str, reading: ReaderOptions, others: Counter[str]
+) -> Document | None:
     """A text with its spans; None where it is refused."""
     text_file = _text_file(file, reading)
     if text_file is None:
@@ -217,7 +229,7 @@ def _document(file: Path, reading: ReaderOptions, others: Counter[str]) -> Docum
     return Document(
         text=text,
         spans=tuple(span for span, _ in found),
-        name=_stem(file),
+        name=name,
         source=str(file),
         span_lines=tuple(line for _, line in found),
     )
@@ -420,8 +432,12 @@ def _file_name(name: str, number: int, taken: set[str]) -> str:
     """A safe name that no document before has."""
     # Names come from a corpus: "../x" or "/etc/x" must not leave the folder that is written.
     # File systems allow 255 bytes, of which one such character may have four.
-    safe = bool(name) and name[0] != "." and len(name.encode(errors="replace")) <= _LONGEST_NAME
-    safe = safe and all(char.isalnum() or char in "-_." for char in name)
+    safe = all(
+        part[:1] not in ("", ".")
+        and len(part.encode(errors="replace")) <= _LONGEST_NAME
+        and all(char.isalnum() or char in "-_." for char in part)
+        for part in name.split("/")
+    )
     chosen = name if safe and name not in taken else f"{number:05d}"
     while chosen in taken:
         chosen += "-"

@@ -38,6 +38,8 @@ _OF_OTHERS = frozenset(
 )
 _BINARY = frozenset({".arrow", ".parquet"})
 # Files that are parts of a corpus, rather than its classes.
+# aclImdb has texts without a class beside those of two.
+_UNLABELLED, _CLASSES = "unsup", {"pos", "neg"}
 _PARTS = {"train", "dev", "test", "valid", "validation", "val", "testa", "testb"}
 
 
@@ -48,6 +50,10 @@ def read_folder(source: Source, reading: ReaderOptions) -> Iterator[Document]:
     if folders:
         if files:  # a README, say
             reading.note(f"{path}: the files beside the folders of classes are skipped")
+        names = {folder.name for folder in folders}
+        if reading.with_tags and names == {_UNLABELLED, *_CLASSES}:
+            folders = [folder for folder in folders if folder.name != _UNLABELLED]
+            reading.note(f"{path}: the texts in {_UNLABELLED} have no class, and are left out")
         for folder in folders:
             yield from _files_of(folder, reading)
         return

@@ -8,6 +8,7 @@ differ, the record is refused.
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from tagkit.config import DataConfig
@@ -25,6 +26,7 @@ from tagkit.corpus.formats.json.jsonl_keys import (
     record_texts,
     value_of_token,
 )
+from tagkit.corpus.formats.json.label_names import label_names, with_names
 from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.text.json_text import require_plain
@@ -54,15 +56,16 @@ def read_jsonl(source: Source, reading: ReaderOptions) -> Iterator[Item]:
     is_complete = reading.with_extra and reading.all_features and reading.with_tags
     # Else what the keys of each record say.
     format = reading.data.format if reading.data.format.startswith("jsonl-") else ""
-    for number, text, which in record_texts(source):
+    names = label_names(source.path, reading)
+    for number, text, which in record_texts(source, reading):
         if not text.strip():
             continue
         try:
-            record = JsonRecord(parsed(text))
+            record = JsonRecord(with_names(parsed(text), names))
             if record.values.get("answer") in _REFUSED and not reading.with_refused:
                 passed_over += 1
                 continue
-            kind = _kind(record, format)
+            kind = format or record.kind()
             item = _item(record, kind, source.name, number, reading)
         except ValueError as error:
             reading.refuse(source.name, number, f"{which}{error}")
@@ -101,17 +104,6 @@ def reads_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     except ValueError:
         return False
     return kinds[0] == kinds[1] and first == second
-
-
-def _kind(record: JsonRecord, format: str) -> str:
-    """Which of the three formats a record is read as."""
-    # Of its complete JSON the text and annotation are further below.
-    if record.text is record.tokens is None and record.values.keys() >= {"data", "annotations"}:
-        raise ValueError(
-            f"expected a {any_of(TEXT)}, found the keys {record.listed()}. Export from Label "
-            "Studio as CONLL2003, or texts with classes as CSV"
-        )
-    return format or record.kind()
 
 
 def _item(record: JsonRecord, kind: str, source: str, number: int, reading: ReaderOptions) -> Item:
@@ -164,6 +156,8 @@ def _sentence(record: JsonRecord, number: int, reading: ReaderOptions) -> Senten
         found = record.tags_of_tokens(column)
     tags: tuple[str, ...] | None = None
     # Tokens of one class need no tags, nor those that are known to have none of the classes.
+    if reading.with_tags:
+        _require_one(record.twice("jsonl-tokens"))
     if reading.with_tags and (
         found is not None or not (labels or record.classes("jsonl-tokens")[0] is not None)
     ):
@@ -219,7 +213,7 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
     texts: list[Any] = [item.get("text") if isinstance(item, dict) else item for item in value]
     odd = next((item for item in texts if not isinstance(item, str) or not item), texts)
     if odd is not texts:
-        names = " (write the names of numbered classes)" * (type(odd) is int)
+        names = " (name numbered labels with data.label_names)" * (type(odd) is int)
         raise ValueError(f"{key}: expected strings that are not empty, found {_shown(odd)}{names}")
     return tuple(texts)
 
@@ -257,10 +251,12 @@ def _labels(
 
 def _other_than_classes(record: JsonRecord, values: Any) -> str:
     """What a list under a key of classes holds in their place, in words; empty for classes."""
-    if not isinstance(values, list) or len({*map(str, values)}) == len(values):
-        return ""  # each class once
+    if not isinstance(values, list) or len(values) < 2:
+        return ""
     if all(isinstance(each, int | float) and each in (0, 1) for each in values):
-        return "a number for each class (write the names of those that are 1)"
+        return "a number for each class (name the classes with data.label_names)"
+    if len({*map(str, values)}) == len(values):
+        return ""  # each class once
     is_as_long = isinstance(record.tokens, list) and len(record.tokens) == len(values)
     if is_as_long or all(isinstance(each, str) and is_span_tag(each) for each in values):
         return "a tag for each token (write them under tags, beside tokens)"
@@ -282,8 +278,25 @@ def _spans(record: JsonRecord, text: str, reading: ReaderOptions) -> tuple[TextS
         raise ValueError(f"{key}: expected a list of spans, found {_shown(values[key])}")
     if found is None:
         return None
+    of_text = partial(span_of, text)
+    if reading.with_tags:
+        _require_one(
+            (key, sorted((each.start, each.end, each.label) for each in map(of_text, spans)))
+            for key, spans in record.twice("jsonl-spans")
+        )
     read = (span_of(text, span, with_probability=reading.with_probabilities) for span in found)
     return tuple(sorted(read, key=lambda span: (span.start, span.end)))
+
+
+def _require_one(annotations: Iterator[tuple[str, Any]]) -> None:
+    """Refuse two annotations of one record that differ.
+
+    Raises:
+        ValueError: they do.
+    """
+    key, first = next(annotations, ("", None))
+    if other := next((other for other, value in annotations if value != first), ""):
+        raise ValueError(f"{key} and {other} differ: expected one of them; leave out the other")
 
 
 def span_of(text: str, span: Any, *, with_probability: bool = False) -> TextSpan:

@@ -28,7 +28,10 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
-from tagkit.corpus.source.look import CERTAIN, FORM, Beginning, Look, Sureness
+from tagkit.corpus.formats.json.label_studio import flattened, row_record, spans_in_cells
+from tagkit.corpus.formats.tables.csv_rows import csv_rows, first_rows
+from tagkit.corpus.source.look import CERTAIN, FORM, TABLE, Beginning, Look, Sureness
+from tagkit.corpus.source.options import ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import FileError
 from tagkit.text.json_text import is_writable
@@ -38,7 +41,7 @@ from tagkit.wording import listed, quoted
 # Keys under which tools and data sets have the same thing; the first that a record has is taken.
 TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
 TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
-TEXT = ("text", "sentence", "content")
+TEXT = ("text", "sentence", "content", "data")
 # "spans" is Prodigy's key, "entities" that of spaCy 2 and of doccano with relations, "ents" that of
 # spaCy's Doc.to_json, "label" and "labels" those of plain doccano.
 SPANS = ("spans", "entities", "ents", "label", "labels")
@@ -91,7 +94,7 @@ def parsed(text: str) -> dict[str, Any]:
         found = f"{quoted(text)}: a number has over 4,300 digits"  # Python names its own function
     except RecursionError:  # json nests as deep as a hostile line says
         raise ValueError("is nested too deep") from None
-    record = None if found else _as_record(value)
+    record = None if found else _as_record(value)  # raises what is wrong with it
     if record is None:
         raise ValueError(f"expected a JSON object, found {found or quoted(text)}")
     # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold. To look at all of
@@ -104,7 +107,7 @@ def parsed(text: str) -> dict[str, Any]:
 def _as_record(value: Any) -> dict[str, Any] | None:
     """A JSON value as a record, which spaCy's pairs become too; None where it is none."""
     if isinstance(value, dict):
-        return value
+        return flattened(value)
     if isinstance(value, list) and len(value) == 2:
         text, others = value
         if isinstance(text, str) and isinstance(others, dict):
@@ -121,6 +124,10 @@ def _begins_list(lines: Iterable[str]) -> bool:
 def first_records(lines: Sequence[str]) -> Iterator[dict[str, Any] | None]:
     """The records in the beginning of a file; None in place of one that cannot be read."""
     texts: Iterable[str] = (line for line in lines if line.strip())
+    if separator := spans_in_cells(lines):
+        header, *rows = first_rows(lines, separator)
+        yield from (dict(row_record(header, cells)) for cells in rows)
+        return
     if _begins_list(lines):
         text = "\n".join(lines)
         texts = (text[begin:end] for _, begin, end in _elements(text, ""))
@@ -132,8 +139,12 @@ def first_records(lines: Sequence[str]) -> Iterator[dict[str, Any] | None]:
                 yield None
 
 
-def record_texts(source: Source) -> Iterator[tuple[int, str, str]]:
+def record_texts(source: Source, reading: ReaderOptions) -> Iterator[tuple[int, str, str]]:
     """The text of each record, with the number of its first line and, in a list, its own.
+
+    Args:
+        source: with the records.
+        reading: how it is read.
 
     Yields:
         The line, the text, and "record 3: " or nothing.
@@ -142,6 +153,12 @@ def record_texts(source: Source) -> Iterator[tuple[int, str, str]]:
         FileError: the file is one list, and breaks off or is no JSON; what follows cannot be
             read, as nothing shows where the next record begins.
     """
+    if separator := spans_in_cells(source.beginning(waiting=False)):
+        rows = csv_rows(source, reading, separator)
+        _, header = next(rows)
+        for line, cells in rows:
+            yield line, json.dumps(dict(row_record(header, cells))), ""
+        return
     # Looking for the first record is no reason to wait for more of a pipe than has come.
     if not _begins_list(source.beginning(waiting=False)):
         for line, text in source.numbered():
@@ -199,7 +216,7 @@ class _Keys:
 
     text: str | None
     tokens: str | None
-    tags: str | None
+    tags: tuple[str, ...]
     spans: tuple[str, ...]
     classes: tuple[str, ...]
 
@@ -208,11 +225,9 @@ class _Keys:
 def _keys_among(names: tuple[str, ...]) -> _Keys:
     # Most records of a file have the same keys: for each of them none is looked for that is absent.
     there = {*names}
-    text, tokens, tags = (
-        next((key for key in known if key in there), None) for known in (TEXT, TOKENS, TAGS)
-    )
-    spans, classes = (
-        tuple(key for key in known if key in there) for known in (SPANS, (CHOSEN, *CLASSES))
+    text, tokens = (next((key for key in known if key in there), None) for known in (TEXT, TOKENS))
+    tags, spans, classes = (
+        tuple(key for key in known if key in there) for known in (TAGS, SPANS, (CHOSEN, *CLASSES))
     )
     return _Keys(text, tokens, tags, spans, classes)
 
@@ -235,7 +250,18 @@ class JsonRecord:
         self._keys = keys = _keys_among(tuple(values))
         self.text = values[keys.text] if keys.text else None
         self.tokens = values[keys.tokens] if keys.tokens else None
-        self.tags = values[keys.tags] if keys.tags else None
+        self.tags = next((values[key] for key in keys.tags if values[key]), None)
+        if self.tags is None and keys.tags:
+            self.tags = values[keys.tags[0]]
+        if keys.text == "data" and not isinstance(self.text, str):  # doccano's; of others it is all
+            self.text = None
+        if isinstance(self.text, str) and self.tokens is None and self.tags:
+            # A sentence with a tag of spans for each word: others may be key words of the text.
+            words = [word for word in self.text.split(" ") if word]
+            tags = self.tags.split() if isinstance(self.tags, str) else self.tags
+            is_tagged = isinstance(tags, list) and len(words) == len(tags)
+            if is_tagged and all(isinstance(tag, str) and is_span_tag(tag) for tag in tags):
+                self.text, self.tokens, self.tags = None, words, tags
 
     def kind(self) -> str:
         """Which of the three formats it is in.
@@ -281,10 +307,21 @@ class JsonRecord:
     def spans(self) -> tuple[str, list[Any] | None]:
         """The key of its spans, and these; ("", None) where it has none."""
         found = [key for key in self._keys.spans if isinstance(self.values[key], list)]
-        # Beside doccano's spans, "ents" may be something else.
-        if found[:1] == ["ents"]:
+        # An empty list says less than another one, and "ents" may be something else than spans.
+        if len(found) > 1 and (not self.values[found[0]] or found[0] == "ents"):
             found.sort(key=lambda key: not _are_spans(key, self.values[key]))
         return (found[0], self.values[found[0]]) if found else ("", None)
+
+    def twice(self, kind: str) -> Iterator[tuple[str, Any]]:
+        """The keys that hold spans or tags, and these; several of a record that has them twice."""
+        if kind == "jsonl-tokens":  # those of parts of speech are others
+            yield from ((key, self.values[key]) for key in self._keys.tags[:2]
+                        if key in TAGS[:2] and self.values[key])  # fmt: skip
+            return
+        for key in self._keys.spans:
+            value = self.values[key]
+            if isinstance(value, list) and _are_spans(key, value):
+                yield key, value
 
     def classes(self, kind: str) -> tuple[str | None, tuple[str, ...]]:
         """The key of its classes, of which [] names none, and these; None where there is no key.
@@ -318,7 +355,10 @@ class JsonRecord:
         if not isinstance(self.values.get("cats"), dict):
             found.add(self.classes(kind)[0])
         if kind == "jsonl-tokens":
-            found |= {self._keys.tokens, self._keys.tags, "features"}
+            tags = (key for key in self._keys.tags if self.values[key] is self.tags)
+            found |= {self._keys.tokens, next(tags, next(iter(self._keys.tags), None)), "features"}
+            if self.text is None and self._keys.tokens is None:
+                found |= {self._keys.text, *self._keys.tags[:1]}
             # Without the place of each token the text is only a comment.
             found |= {"text"} if self.text_of_tokens()[0] is not None else set()
         else:
@@ -439,6 +479,8 @@ def look_at_jsonl(format: str) -> Look:
 def _begin_as_records(lines: Sequence[str]) -> Sureness:
     """How sure it is that the first line that is not blank is a record, or a broken one."""
     filled = [line.strip() for line in lines if line.strip()]
+    if spans_in_cells(lines):
+        return Sureness(TABLE, "a table with spans as JSON in a cell")
     if filled and _is_record(next(first_records(filled), None)):
         of_objects = filled[0][0] == "{"
         why = "lines begin as JSON objects do" if of_objects else "records are JSON, in brackets"

@@ -28,8 +28,8 @@ _NAMES = {",": "comma", ";": "semicolon", "\t": "tab"}
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
 
-def csv_rows(source: Source, reading: ReaderOptions) -> Iterator[Row]:
-    """The cells of each row.
+def csv_rows(source: Source, reading: ReaderOptions, separator: str = "") -> Iterator[Row]:
+    """The cells of each row; `separator`: of the cells, where that is known.
 
     Raises:
         FormatError: a row is not CSV, and there is no `reading.on_error` to report to.
@@ -39,7 +39,7 @@ def csv_rows(source: Source, reading: ReaderOptions) -> Iterator[Row]:
     # lowered, as other readers may rely on it.
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST))
     named = named_separator(source.beginning(waiting=False))
-    separator = named or _separator(source, reading)
+    separator = separator or named or _separator(source, reading)
     lines = _RowLines(source)
     # strict: otherwise a quote that is not closed swallows the rest of the file without a word.
     rows = csv.reader(lines, strict=True, delimiter=separator)
@@ -69,7 +69,7 @@ def named_separator(lines: Sequence[str]) -> str:
 def _separator(source: Source, reading: ReaderOptions) -> str:
     """What stands between the cells of a file: semicolons where the first row has no comma."""
     lines = source.beginning(waiting=False)
-    by_commas, by_semicolons = (next(iter(_first_rows(lines, each)), []) for each in ",;")
+    by_commas, by_semicolons = (next(iter(first_rows(lines, each)), []) for each in ",;")
     if len(by_commas) > 1 or len(by_semicolons) < 2 or not _are_cells(by_semicolons, reading):
         return ","
     note = "its cells are separated by semicolons, as its first row has these and no commas"
@@ -136,13 +136,13 @@ class _RowLines:
 
 def are_rows_of_csv(lines: Sequence[str], separator: str = ",") -> bool:
     """Whether nine of ten rows have as many cells, two or more."""
-    widths = [len(row) for row in _first_rows(lines, separator)]
+    widths = [len(row) for row in first_rows(lines, separator)]
     # Nine of ten, as one broken row must not turn a table into raw text.
     common = max(set(widths), key=widths.count, default=0)
     return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
 
 
-def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
+def first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     """The rows that are not blank, up to one that cannot be read."""
     rows = []
     # A row may be several lines long, so lines cannot be split one by one.
@@ -153,7 +153,14 @@ def _first_rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def look_at_csv(beginning: Beginning) -> Sureness:
+def _is_prose(lines: Sequence[str]) -> bool:
+    """Whether commas stand in texts: with a blank behind them, and not below a header."""
+    text = "\n".join(lines)
+    is_named = bool(lines) and bool({*map(plain_name, lines[0].split(","))} & {*TEXT_NAMES})
+    return not is_named and '"' not in text and 10 * text.count(", ") >= 9 * text.count(",") > 0
+
+
+def look_at_csv(beginning: Beginning) -> Sureness | None:
     """A line for Excel, a header or, where the name says so, rows of as many cells."""
     lines = beginning.lines
     if named_separator(lines):
@@ -164,6 +171,8 @@ def look_at_csv(beginning: Beginning) -> Sureness:
         cells = first.split("," if "," in first else ";")
         if names_both([cell.strip(' "') for cell in cells]):
             return Sureness(FORM, "a header with the names of a text and a label")
+    if beginning.raw and _is_prose(lines):
+        return None
     if "csv" in beginning.named:
         if are_rows_of_csv(lines):
             return Sureness(SHAPE, "rows of as many columns, separated by commas")

@@ -6,12 +6,14 @@ hold commas, quotes and line ends (`csv_rows`). Which column is which is said by
 else by a header or, of two columns, by their contents.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from tagkit.corpus.formats.tables.csv_rows import csv_rows, named_separator
+from tagkit.corpus.formats.tables.sentence_rows import pieces
 from tagkit.corpus.formats.tables.text_columns import (
     LABEL,
     TEXT,
@@ -35,6 +37,9 @@ from tagkit.text.json_text import to_json
 from tagkit.text.records import Document
 from tagkit.wording import plural, quoted
 
+# ["a", "b"], ['a', 'b'], and Label Studio's {"choices": ["a", "b"]}; but no list of numbers.
+_LIST = re.compile(r"""(?:\{"choices": *)?(\[ *(?:["'].*["'])? *\])\}?""")
+_VECTOR = re.compile(r"\[[01](?:[, ]+[01])+\]")
 _ENDS_OF_CELLS = "\t\n\r"  # of TSV, which has no quoting
 _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 
@@ -102,7 +107,7 @@ def _documents(rows: Iterator[Row], source: Source, reading: ReaderOptions) -> I
             reading.refuse(source.name, number, f"{problem}: {quoted(', '.join(cells))}")
             continue
         label = "" if layout.label is None else cells[layout.label]
-        labels = (label,) if label.strip() else ()
+        labels = classes_in(label, reading.data.label_names)
         extra = tuple((name, cells[index]) for index, name in others)
         yield Document(
             cells[layout.text], labels=labels, source=source.name, line=number, extra=extra
@@ -126,10 +131,28 @@ def _problem(cells: Sequence[str], layout: TextLayout, first: int, reading: Read
         return f"expected {expected}, as on line {first}, found {len(cells)}"
     if not cells[layout.text].strip():
         return f"expected a text in column {layout.text}, found none"
+    if reading.with_tags and layout.label is not None:
+        label = cells[layout.label]
+        if _VECTOR.fullmatch(label) and classes_in(label, reading.data.label_names) == (label,):
+            return "expected names of classes, found a number for each: see data.label_names"
     needs_label = reading.with_tags and not reading.blank_labels
     if layout.label is not None and needs_label and not cells[layout.label].strip():
         return f"expected a label in column {layout.label}, found none"
     return ""
+
+
+def classes_in(cell: str, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """The classes in a cell: what it holds, or the elements of a list of texts, as in JSON.
+
+    Args:
+        cell: with one class, several, or a number for each class.
+        names: of all classes, where they are known.
+    """
+    if names and _VECTOR.fullmatch(cell) and len(pieces(cell)) == len(names):
+        return tuple(name for name, each in zip(names, pieces(cell), strict=True) if each == "1")
+    if cell[:1] in ("[", "{") and (found := _LIST.fullmatch(cell)):
+        return tuple(dict.fromkeys(pieces(found[1])))
+    return (cell,) if cell.strip() else ()
 
 
 def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
@@ -189,6 +212,8 @@ def _rows(
         if [name for name, _ in others] != names:  # two columns may have one name, as in CSV
             values = [dict(others).get(name, "") for name in names]
         label = "" if writing.blank_labels and not item.labels else require_label(item, format)
+        if label and classes_in(label) != (label,):
+            raise cannot_hold(item, format, f"the label {quoted(label)}: a list of labels")
         cells = [label, *map(_cell, values), item.text]
         _require_cells(item, [*zip([LABEL, *names], cells, strict=False)], format, ends)
         yield cells

@@ -85,6 +85,9 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: ReaderOptions) -
         raise FileError(source, number, str(error)) from None
     # In prediction labels are not wanted, and a file of one column is a file of texts.
     text = text or 0
+    if not (reading.with_tags or header) and len(first) > 1 and data.text_column is None:
+        others = "has no header: the texts are in column"
+        reading.note(f"{source}: {others} {text} of {len(first)} (data.text_column)")
     return TextLayout(len(first), text, None if label == text else label, header)
 
 

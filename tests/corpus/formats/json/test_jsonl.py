@@ -19,7 +19,6 @@ from tagkit.corpus.formats.json.jsonl_writers import (
     write_jsonl_texts,
     write_jsonl_tokens,
 )
-from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.errors import DataError, FormatError
@@ -283,7 +282,7 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ('["x", {"cats": {"a": "b"}}]', 'found {"a"'),
         ('["x", {"entities": ["O"]}]', 'label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: "),
-        ('{"tokens": ["a"], "tags": [1]}', "1 (write the names"),
+        ('{"tokens": ["a"], "tags": [1]}', "1 (name numbered labels"),
         ('{"tokens": ["a", ""], "tags": ["O", "O"]}', "tokens: "),
         ('{"tokens": ["a"], "tags": ["O", "O"]}', "tokens (1), found 2"),
         ('{"text": "x", "spans": [{"start": 0, "end": 2, "label": "X"}]}', "1 characters"),
@@ -303,9 +302,6 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, found:
     assert len(told) < 400
 
 
-LABEL_STUDIO = '{"id": 1, "data": {"text": "To Oslo"}, "annotations": [], "predictions": []}'
-
-
 def test_a_record_of_a_list_is_named_by_its_number_too(tmp_path: Path) -> None:
     good, bad = '{"text": "a", "label": "x"}', '{"text": "a"}'
     for content, where in (
@@ -319,18 +315,6 @@ def test_a_record_of_a_list_is_named_by_its_number_too(tmp_path: Path) -> None:
         errors: list[FormatError] = []
         read(tmp_path / "a.json", read_jsonl, format="jsonl-texts", on_error=errors.append)
         assert [f"{each.line}: {each.problem.partition('expected')[0]}" for each in errors] == where
-
-
-@pytest.mark.parametrize("format", ["jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts"])
-def test_an_export_of_label_studio_names_the_formats_that_can_be_read(
-    tmp_path: Path, format: str
-) -> None:
-    for content in (f"[{LABEL_STUDIO}]", LABEL_STUDIO):
-        told = refusal(tmp_path / "a.json", content, read_jsonl, format=format)
-        assert told.startswith("a.json:1: ")
-        assert Says("annotations").within(told)
-    found = recognise_lines("a.json", [f"[{LABEL_STUDIO}]"], "a.json", raw=False)
-    assert found.why == "its name; no text or tokens in its first record"
 
 
 def test_spans_of_label_studio_have_a_list_of_one_label(tmp_path: Path) -> None:
