@@ -48,6 +48,7 @@ class TagAnswers(LabelAnswers):
     spans: bool
     columns: tuple[ColumnLabels, ...]
     classes = ()
+    several = False
     by_token = True
     does = "tags"
     model = "this model tags tokens"
@@ -181,6 +182,11 @@ class JointAnswers(TagAnswers):
     def classes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the classes."""
         return self.of_text.classes
+
+    @property
+    def several(self) -> bool:  # type: ignore[override]
+        """Whether a text may have several of them."""
+        return self.of_text.several
 
     @property
     def sets(self) -> tuple[str, ...]:  # type: ignore[override]
