@@ -275,7 +275,7 @@ def _jobs(options: PredictOptions, inputs: Sequence[str]) -> list[Job]:
         refuse_inside(place, options.model)
     fills = fills_files(options.output_format)
     if output and not fills and (output.endswith(("/", os.sep)) or os.path.isdir(output)):
-        return [*output_files(Path(output), inputs)]
+        return output_files(Path(output), inputs, options.input_format or "auto")
     if output and not fills:
         require_file_name(output)
     check_output(place, options.output_format, inputs)
@@ -386,7 +386,8 @@ class _Session:
         from tagkit.inference.stream.record_output import texts_of
 
         for path in inputs:
-            inside = texts_of(path) if self.annotator.style.answers.by_token else []
+            by_token = self.annotator.style.answers.by_token
+            inside = texts_of(path, self.data.format) if by_token else []
             yield from ((file, os.path.relpath(file, path)) for file in inside)
             yield from [] if inside else [(path, "")]
 

@@ -28,6 +28,7 @@ from tagkit.models.folder.parts import find_bundle
 from tagkit.storage import METADATA, PACKED, OutputWriter, Unfinished, digest_of, partial_names
 from tagkit.storage.disk import flush_to_disk
 from tagkit.text.json_text import plain, to_json
+from tagkit.wording import joined
 
 _EVERY_S = 2.0
 
@@ -126,13 +127,15 @@ class Journal:
         what, others = self._what() if self._what else {}, ""
         for path in takewhile(os.path.exists, partial_names(Path(os.path.realpath(output)))):
             header, *done = _lines_of(manifest_of(path)) or [{}]
-            differing = [key for key in what if what[key] != header.get(key)]
+            differing = [*_differing(what, header)]
             if done and not differing:
                 self.start = self._done = self._saved = Done(**done[-1])
                 self.unfinished = Unfinished(path, self.start.size, self.start.digest)
                 return
             if done and not others:
-                others = f"{path}: was begun with another {', another '.join(differing)}"
+                others = (
+                    f"{path}: was begun by a command that differs in {joined(differing, 'and')}"
+                )
         if others:
             raise DataError(f"{others}; remove it, or leave out resume=True, to begin again")
 
@@ -237,6 +240,15 @@ class Journal:
         if self._manifest is not None:
             with suppress(OSError):
                 self._manifest.unlink(missing_ok=True)
+
+
+def _differing(what: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator[str]:
+    """In what two predictions differ, in words."""
+    yield from (key for key in what if key != "options" and what[key] != header.get(key))
+    before = header.get("options", {})
+    for name, value in what.get("options", {}).items():
+        if value != before.get(name):
+            yield f"{name}=..."
 
 
 def _lines_of(manifest: Path) -> list[dict[str, Any]]:

@@ -42,13 +42,14 @@ def fills_files(format: str) -> bool:
     return format in FORMATS and FORMATS[format].many_files
 
 
-def texts_of(path: str) -> list[str]:
+def texts_of(path: str, named: str) -> list[str]:
     """The files of a folder of texts, in the order of their names, and those of folders in it.
 
-    Hidden ones are left out. Empty for a file, for a model, and for a folder of another layout.
+    Hidden ones are left out. Empty for a file, for a model, and for a folder of another layout,
+    also where that is the format that is `named`.
     """
     folder = Path(path)
-    if path == STDIN or not os.path.isdir(path) or holds_model(folder):
+    if path == STDIN or not os.path.isdir(path) or holds_model(folder) or fills_files(named):
         return []
     others = (row for row in FORMATS.values() if row.many_files and row.holds != "classes")
     if any(row.look(Beginning(folder)) for row in others):
@@ -57,8 +58,15 @@ def texts_of(path: str) -> list[str]:
     return [str(folder / each) for each in inside if not any(part[0] == "." for part in each.parts)]
 
 
-def output_files(output: Path, inputs: Iterable[str]) -> list[tuple[Path, list[str]]]:
+def output_files(
+    output: Path, inputs: Iterable[str], named: str
+) -> list[tuple[Path | None, Sequence[str]]]:
     """A file in a folder, with the name of its input, for each file of the inputs.
+
+    Args:
+        output: the folder.
+        inputs: files and folders.
+        named: the format of the inputs, or "auto".
 
     Raises:
         DataError: one has no name, two have the same, or an output would replace an input.
@@ -67,7 +75,7 @@ def output_files(output: Path, inputs: Iterable[str]) -> list[tuple[Path, list[s
     for path in inputs:
         if path == STDIN:
             raise DataError(f"{output}: standard input has no name for a file in it; name a file")
-        for file in texts_of(path) or [path]:
+        for file in texts_of(path, named) or [path]:
             inside = os.path.relpath(file, path) if file != path else os.path.basename(path)
             if (other := found.setdefault(output / inside, file)) != file:
                 raise DataError(f"{output / inside}: would be that of {other} and of {file}")
