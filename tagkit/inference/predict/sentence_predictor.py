@@ -97,7 +97,7 @@ class SentencePredictor:
             self.model, vocabulary, config, device, precision, keep_words=keep_words
         )
 
-    def forget_words(self) -> None:
+    def _forget_words(self) -> None:
         """Answer the next call as the first one: what is cached of words has other last digits.
 
         The last bits of a word's vector depend on the words that it was computed with.

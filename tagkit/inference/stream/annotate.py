@@ -140,7 +140,7 @@ class Annotator:
             DataError: the model cannot read it.
         """
         if self.options.alone:
-            self.predictor.forget_words()
+            self.predictor._forget_words()
         # Counted while the lines below are consumed: they come from generators.
         self._longest = self._tokens = 0
         self._removed = Removed()
