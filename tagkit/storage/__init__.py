@@ -7,6 +7,7 @@ the two and never a mixture. A file that is replaced keeps its mode; a symbolic 
 target is replaced; a device or a named pipe is written to directly and stays what it is.
 
     files        files and folders, written completely, then renamed
+    partial      outputs that are kept where they are not completed
     places       what is at a path, and whether an output may be written there; digests
     lock         one process at a time in a folder
     run_names    what shows that a folder is that of a run
@@ -14,6 +15,7 @@ target is replaced; a device or a named pipe is written to directly and stays wh
 
 from tagkit.storage.files import BYTE_ORDER_MARK as BYTE_ORDER_MARK
 from tagkit.storage.files import PACKED as PACKED
+from tagkit.storage.files import OutputWriter as OutputWriter
 from tagkit.storage.files import encoded as encoded
 from tagkit.storage.files import make_folder as make_folder
 from tagkit.storage.files import new_folder as new_folder
@@ -25,6 +27,8 @@ from tagkit.storage.files import set_aside as set_aside
 from tagkit.storage.files import whole_folder as whole_folder
 from tagkit.storage.files import write_of_run as write_of_run
 from tagkit.storage.files import write_whole as write_whole
+from tagkit.storage.partial import Unfinished as Unfinished
+from tagkit.storage.partial import partial_names as partial_names
 from tagkit.storage.places import RESUME_AFTER as RESUME_AFTER
 from tagkit.storage.places import cannot_write as cannot_write
 from tagkit.storage.places import digest_of as digest_of

@@ -10,7 +10,7 @@ system only: from /tmp, often a file system of its own, it would fail with EXDEV
 (flock) as long as the process that fills it lives. The next writer to the same destination removes
 those whose lock is free: they were left by a killed process. Only in the folder of a run, in which
 one process writes at a time, is the temporary name `.NAME.writing`, which identifies what a kill
-left behind by itself.
+left behind by itself. What may take hours to write is NAME.partial meanwhile (`partial`).
 
 rename(2) moves a folder onto another one only if that is empty, so replacing takes two renames: the
 old folder is set aside as `.NAME.old`, then the new one takes the name. A kill between them leaves
@@ -21,6 +21,7 @@ at once, by renameat2 with RENAME_EXCHANGE; macOS, Windows, NFS and Python's os 
 
 import errno
 import gzip
+import hashlib
 import os
 import secrets
 import shutil
@@ -29,11 +30,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, TagkitError
+from tagkit.storage.partial import Unfinished, lock, new_partial, reopened
 from tagkit.storage.places import (
     EXISTS,
     cannot_write,
@@ -94,7 +95,8 @@ def open_output(
     *,
     replace: bool = True,
     on_partial: Callable[[Path], None] | None = None,
-) -> Iterator[Callable[[str], None]]:
+    unfinished: Unfinished | None = None,
+) -> Iterator["OutputWriter"]:
     """A function that writes text, in UTF-8, to a file or, for None, to standard output.
 
     A file whose name ends in .gz is compressed. Standard output is flushed after each call.
@@ -103,42 +105,51 @@ def open_output(
         path: of the file, which appears there when the context ends without an error.
         replace: whether an existing file is replaced.
         on_partial: called with the path of a file with what was written, where the context ends
-            with an error of the input (TagkitError) after something was: NAME.partial beside
-            `path`, or another name where that is taken. Where it is None, nothing is kept.
+            with an error of the input (TagkitError) or a signal after something was. It has that
+            name from the beginning: NAME.partial beside `path`, or another one where that is taken.
+            Where it is None, nothing is kept.
+        unfinished: what the output begins with; kept again whatever ends the context.
 
     Raises:
-        DataError: the file exists and must not be replaced, or it cannot be written.
+        DataError: the file must not be replaced, cannot be written, or is not what it was.
         BrokenPipeError: the reader of standard output has closed it.
     """
     if path is None:
         if sys.stdout is None:
             raise DataError("standard output: cannot be written: it is closed")
         # Bytes, so that the terminal's encoding and line ends do not change the data.
-        yield _Writer(sys.stdout.buffer, None)
+        yield OutputWriter(sys.stdout.buffer, None)
         return
     with refusals(path):
-        file = _WholeFile(path, replace=replace)
+        file = _WholeFile(path, replace=replace, kept=on_partial is not None, unfinished=unfinished)
     packed: BinaryIO | None = None
     if path.suffix == PACKED:
         # Without the file's name and the time in the header (RFC 1952), equal data give equal
         # bytes, and a digest of the output can be compared.
         packed = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-    write = _Writer(packed or file, path)
+    write = OutputWriter(packed or file, path)
+    write.size, write.digest = file.size, file.digest
+    if file.place and on_partial:
+        is_beside = file.beside.parent == Path(os.path.realpath(path.parent))
+        write.partial = path.with_name(file.beside.name) if is_beside else file.beside
     try:
         yield write
         with refusals(path):
             if packed:
                 packed.close()  # writes gzip's trailer, CRC and length, before the fsync
             file.commit()
-    except TagkitError:
+    except BaseException as error:
+        # A signal is no Exception. After a mistake of the program nobody knows what is in the file.
+        is_good = isinstance(error, TagkitError) or not isinstance(error, Exception)
         # Of compressed data whose last part is lost nothing is kept: it could not be read.
-        if on_partial and file.place and write.size and not (packed and write.has_failed):
+        is_whole = write.size and not (packed and write.has_failed)
+        is_kept = unfinished or (is_good and is_whole)
+        if is_kept and on_partial and write.partial and file.beside.exists():
             with suppress(OSError):
                 if packed:
                     packed.close()
-                kept = file.keep_partial(None if packed else write.size)
-                is_beside = kept.parent == Path(os.path.realpath(path.parent))
-                on_partial(path.with_name(kept.name) if is_beside else kept)
+                file.keep(None if packed else write.size)
+                on_partial(write.partial)
         raise
     finally:
         # gzip, left open, would complain of a closed file later. A pipe must not get its trailer,
@@ -178,13 +189,31 @@ def write_of_run(path: Path, content: bytes) -> None:
 class _WholeFile:
     """A file being written: complete at its destination after `commit`, gone after `discard`."""
 
-    def __init__(self, path: Path, *, replace: bool, beside: Path | None = None) -> None:
-        """`beside`: the temporary file; None for one with a name that no other writer has.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        replace: bool,
+        beside: Path | None = None,
+        kept: bool = False,
+        unfinished: Unfinished | None = None,
+    ) -> None:
+        """Nothing is written yet.
+
+        Args:
+            path: of the file.
+            replace: whether an existing file is replaced.
+            beside: the temporary file; None for one with a name that no other writer has.
+            kept: whether that is NAME.partial, as it may be kept.
+            unfinished: what is to be gone on with.
 
         Raises:
             OSError: nothing can be written there.
+            DataError: what is unfinished is not what it was.
         """
         self.replace = replace
+        self.size, self.digest = 0, hashlib.sha256()
+        self._is_kept = False
         self.place = destination(path, replace=replace)  # None for what is written to directly
         if self.place is None:
             # /dev/stdout and /proc/self/fd/N: a duplicate shares the offset with the descriptor, so
@@ -200,8 +229,11 @@ class _WholeFile:
                 self.beside = self.place.with_name(beside.name)
                 self.beside.unlink(missing_ok=True)  # left by a killed process
                 handle = os.open(self.beside, _NEW_FILE, mode)
+            elif unfinished:
+                self.beside, self.size = unfinished.path, unfinished.size
+                handle = reopened(unfinished, self.digest)
             else:
-                self.beside, handle = _temporary(
+                self.beside, handle = (new_partial if kept else _temporary)(
                     self.place, lambda path: os.open(path, _NEW_FILE, mode)
                 )
             if found:
@@ -242,35 +274,27 @@ class _WholeFile:
             _rename_if_absent(self.beside, self.place)
         flush_to_disk(self.place.parent)
 
-    def keep_partial(self, size: int | None) -> Path:
-        """Give the temporary file a name of its own beside its destination.
+    def keep(self, size: int | None) -> None:
+        """Leave the temporary file where it is.
 
         Args:
             size: number of bytes to keep, without a part of a write that has failed; None for all.
 
         Raises:
-            OSError: it cannot be completed or renamed.
+            OSError: it cannot be completed.
         """
         assert self.place
+        self._is_kept = True  # first: a second signal may come
         if size is not None:
             os.truncate(self._stream.fileno(), size)
         os.fsync(self._stream.fileno())
-        if sys.platform == "win32":  # where an open file cannot be renamed
-            self._stream.close()
-        for number in count(1):
-            kept = self.place.with_name(f"{self.place.name}.partial{f'.{number}' * (number > 1)}")
-            # A file that is there may be the only copy of what an earlier command has done.
-            with suppress(FileExistsError):
-                _rename_if_absent(self.beside, kept)
-                break
         flush_to_disk(self.place.parent)
-        return kept
 
     def discard(self) -> None:
         """Remove the temporary file, if it is still there."""
         # First the name, then the descriptor: closing releases the lock, and another writer would
         # take the file for one that a killed process left.
-        if self.place:
+        if self.place and not self._is_kept:
             self.beside.unlink(missing_ok=True)
         with suppress(OSError):  # close(2) repeats the error of a write that has failed already
             self._stream.close()
@@ -308,13 +332,22 @@ def _rename_if_absent(beside: Path, place: Path) -> None:
         beside.rename(place)
 
 
-class _Writer:
-    """Writes text, in UTF-8."""
+class OutputWriter:
+    """Writes text, in UTF-8.
+
+    Attributes:
+        size: bytes of all calls but one that has failed.
+        has_failed: whether the last call has.
+        partial: the file in which they are until all is written, where that is kept.
+        digest: SHA-256 of the bytes, where they are kept.
+    """
 
     def __init__(self, file: "BinaryIO | _WholeFile", path: Path | None) -> None:
         """`path` names the file in messages; None is standard output."""
-        self.size = 0  # bytes of all calls but one that has failed
+        self.size = 0
         self.has_failed = False
+        self.partial: Path | None = None
+        self.digest = hashlib.sha256()
         self._file = file
         self._path = path
 
@@ -327,6 +360,8 @@ class _Writer:
             self._file.flush()  # a reader of a pipe gets each piece while the input still comes
             self.has_failed = False
             self.size += len(content)
+            if self.partial:
+                self.digest.update(content)
 
 
 def make_folder(path: Path) -> None:
@@ -517,8 +552,7 @@ def _temporary(place: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
             return path, handle
         # flock(2) rather than fcntl(2) locks: those are lost when the process closes any other
         # descriptor of the file. On a file system without locks nothing is ever removed.
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle)
         # Between creation and lock another process may have found the file unlocked and removed
         # it. Then the name is gone or stands for another file (inode): try again.
         with suppress(FileNotFoundError):

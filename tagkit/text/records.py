@@ -193,12 +193,15 @@ class Alternative(Record):
         probability: of exactly these tags, 0 to 1.
         tagged: the text with these tags, and the offsets of its tokens and spans; None before
             `Predictor.n_best` has added it.
+        log_probability: natural logarithm of the probability, also where that is too small for a
+            number; None of one that is a sum of others.
     """
 
     tags: tuple[str, ...]
     spans: tuple[Span, ...]
     probability: float
     tagged: "TaggedText | None" = field(default=None, compare=False, repr=False)
+    log_probability: float | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +363,17 @@ class Alignment(Record):
     symbols: tuple[str, ...]
     units: tuple[str, ...]
     weights: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextAlternatives(TaggedText):
+    """A text with its most probable tags, and the most probable ways to tag it.
+
+    Attributes:
+        alternatives: the most probable first; the others are those of `TaggedText`.
+    """
+
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

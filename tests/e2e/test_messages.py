@@ -117,6 +117,8 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     (f"predict {MODEL} texts.txt --top 2", ("--top",)),
     (f"predict {MODEL} texts.txt --format brat", ("brat", "-o")),
     (f"predict {MODEL} texts.txt --coverage 0.9", ("--coverage",)),
+    (f"predict {MODEL} texts.txt --n-best 2", ("--n-best", "--format jsonl")),
+    (f"predict {MODEL} texts.txt --resume", ("--resume",)),
     (f"predict {MODEL} texts.txt --beam 3", ("--beam",)),
     (f"predict {MODEL} texts.txt --device cuda:99", ("cuda:99",)),
     (f"predict {MODEL} odd.jsonl", ("odd.jsonl:2", "3", "--on-bad-record skip")),

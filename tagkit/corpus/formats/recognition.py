@@ -31,11 +31,13 @@ class Found:
         format: a row of the table.
         note: the format and why it was recognised, in a sentence; empty where it was named.
         why: what was found, in a few words; empty where it was named.
+        is_doubtful: whether it is raw text because that is expected, and looks like another one.
     """
 
     format: Format
     note: str = ""
     why: str = ""
+    is_doubtful: bool = False
 
     @property
     def name(self) -> str:
@@ -181,8 +183,8 @@ def _surest(formats: Iterable[Format], beginning: Beginning, source: str) -> Fou
             f"{source}: may be {best.name} ({why}) or {other.name} ({other_why}). Choose with "
             f"data.format={best.name} or data.format={other.name}"
         )
-    if best.name == "text" and doubtful:
+    is_doubtful = best.name == "text" and bool(doubtful)
+    if is_doubtful:
         why = f"raw text is expected, though its lines look like {max(doubtful)[1]}"
-    return Found(
-        best, f"{source}: read as {best.name}: {why} (data.format chooses another format)", why
-    )
+    note = f"{source}: read as {best.name}: {why} (data.format chooses another format)"
+    return Found(best, note, why, is_doubtful)

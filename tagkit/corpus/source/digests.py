@@ -78,3 +78,24 @@ class Digests:
             for file in sorted(map(Path, self._found))
         ]
         return digest_of_bytes(b"".join(parts)) if parts else None
+
+
+class RunningDigest(Digests):
+    """The digest of all that has been read so far, of all files with their paths."""
+
+    def __init__(self) -> None:
+        """Nothing has been read yet."""
+        super().__init__()
+        self._hash = hashlib.sha256()
+
+    @contextmanager
+    def watch(self, path: str, file: BinaryIO) -> Iterator[BinaryIO]:
+        """As that of `Digests`; one file is read to its end before the next one."""
+        self._hash.update(os.fsencode(path) + b"\0")
+        watched = _WatchedFile(file)
+        watched.hash = self._hash
+        yield cast(BinaryIO, watched)
+
+    def so_far(self) -> str:
+        """SHA-256 in hexadecimal."""
+        return self._hash.hexdigest()

@@ -315,22 +315,24 @@ def alternatives_of_text(
     best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     for sentence in found:
         longer = [
-            (log + _log(one.probability), (*chosen, index))
+            (log + _log(one), (*chosen, index))
             for log, chosen in best
             for index, one in enumerate(sentence)
         ]
         best = sorted(longer, key=lambda each: -each[0])[:count]
     return [
-        _joined(text, [found[i][index] for i, index in enumerate(chosen)], math.exp(log))
+        _joined(text, [found[i][index] for i, index in enumerate(chosen)], log)
         for log, chosen in best
     ]
 
 
-def _log(probability: float) -> float:
-    return math.log(probability) if probability > 0 else -math.inf
+def _log(one: Alternative) -> float:
+    if one.log_probability is not None:
+        return one.log_probability
+    return math.log(one.probability) if one.probability > 0 else -math.inf
 
 
-def _joined(text: Text, chosen: Sequence[Alternative], probability: float) -> Alternative:
+def _joined(text: Text, chosen: Sequence[Alternative], log_probability: float) -> Alternative:
     """One tagging of each sentence as a tagging of the text; spans count words of the text."""
     starts = [0, *accumulate(len(sentence) for sentence in text.sentences)]
     predictions = [
@@ -345,8 +347,9 @@ def _joined(text: Text, chosen: Sequence[Alternative], probability: float) -> Al
             for span in one.spans
         ),
         # Of one sentence to the last digit.
-        probability=chosen[0].probability if len(chosen) == 1 else probability,
+        probability=chosen[0].probability if len(chosen) == 1 else math.exp(log_probability),
         tagged=as_tagged(text, predictions),
+        log_probability=log_probability,
     )
 
 

@@ -85,6 +85,11 @@ class WordCache:
             self._add(new)
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
+    def forget(self) -> None:
+        """Compute the rows of all words anew."""
+        self._rows.clear()
+        self._chars = 0
+
     def table(self) -> CachedWords:
         """The cached rows, for the model to read."""
         # Call it after `rows`, which may replace the tensors.

@@ -92,6 +92,14 @@ class SentencePredictor:
             self.model, vocabulary, config, device, precision, keep_words=keep_words
         )
 
+    def _forget_words(self) -> None:
+        """Answer the next call as the first one: what is cached of words has other last digits.
+
+        The last bits of a word's vector depend on the words that it was computed with.
+        """
+        for cache in self._batches.caches:
+            cache.forget()
+
     @property
     def _context(self) -> ModelContext:
         # Without a kept cache the model is in training: weights that have become infinite then show

@@ -16,6 +16,7 @@ from tagkit.inference.stream.chunks import Blocks, Chunk, Lines, Output, Records
 from tagkit.models.answers.kind import (
     AUTO,
     JSONL,
+    TAGS,
     Origin,
     PredictionOptions,
     Removed,
@@ -24,7 +25,7 @@ from tagkit.models.answers.kind import (
     origin_of,
     require_written,
 )
-from tagkit.text.records import Sentence
+from tagkit.text.records import Alternative, Sentence, TaggedText, TextAlternatives
 
 if TYPE_CHECKING:  # whose module imports torch
     from tagkit.inference.predict.predictor import Predictor
@@ -46,6 +47,10 @@ class AnswerOptions:
             would end with the first of them, never gets them.
         coverage: share of sets of answers that are to hold the right one, where sets are written
             beside each answer; None for none.
+        n_best: number of most probable ways to tag a text that are written beside each answer.
+        ordered: whether it is to be known how sure each answer is, by which they are put in order.
+        alone: whether a chunk is answered as if it were the only one, so that no digit depends on
+            those before it, nor on the process that has answered these.
     """
 
     output_format: str = AUTO
@@ -53,6 +58,9 @@ class AnswerOptions:
     top: int = 0
     checked: bool = False
     coverage: float | None = None
+    n_best: int = 0
+    ordered: bool = False
+    alone: bool = False
 
 
 def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
@@ -78,11 +86,16 @@ def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
     if coverage is not None:
         require_sets(predictor, coverage)
         refuse_removal(asked.min_confidence)
-        _require_room_for_sets(options.output_format)
+        _require_room(options.output_format, "the sets of coverage=...")
+    if options.n_best:
+        if TAGS not in predictor.answers.sets or coverage is not None:
+            found = predictor.answers.model if coverage is None else "coverage=... has sets of them"
+            raise DataError(f"n_best=... is for a model of one tag column: {found}")
+        _require_room(options.output_format, "the taggings of n_best=...")
     return style
 
 
-def _require_room_for_sets(output_format: str) -> None:
+def _require_room(output_format: str, what: str) -> None:
     """Refuse a format that holds one answer for each sentence.
 
     Raises:
@@ -91,7 +104,7 @@ def _require_room_for_sets(output_format: str) -> None:
     if output_format != JSONL:
         found = "" if output_format == AUTO else f", found {output_format}"
         raise DataError(
-            f"the sets of coverage=... need output_format={JSONL}{found}: other formats hold one "
+            f"{what} need output_format={JSONL}{found}: other formats hold one "
             "answer for each sentence"
         )
 
@@ -111,9 +124,13 @@ class Annotator:
         self._longest = self._tokens = 0
         self._removed = Removed()
         self._ready: list[Any] = []
+        self._starts: list[tuple[float, int]] = []
         self._refused: list[Refused] = []
         self._predict_options = replace(
-            options.predict, on_long=self._note_long, on_removed=self._note_removed
+            options.predict,
+            confidence=options.predict.confidence or options.ordered,
+            on_long=self._note_long,
+            on_removed=self._note_removed,
         )
 
     def annotate(self, chunk: Chunk) -> Output:
@@ -122,10 +139,12 @@ class Annotator:
         Raises:
             DataError: the model cannot read it.
         """
+        if self.options.alone:
+            self.predictor._forget_words()
         # Counted while the lines below are consumed: they come from generators.
         self._longest = self._tokens = 0
         self._removed = Removed()
-        self._ready, self._refused = [], []
+        self._ready, self._starts, self._refused = [], [], []
         for part in self._parts(chunk):  # one at a time: a refusal counts those before it
             self._ready.append(part)
         text, items = "", tuple[Any, ...]()
@@ -134,11 +153,15 @@ class Annotator:
         else:
             text = "".join(f"{line}\n" for line in self._ready)
             filled = self.style.of_input(conllu=_is_conllu(chunk)).format == CONLLU
-            if isinstance(chunk, Blocks) and not chunk.ends_last_line and filled:
+            is_cut = isinstance(chunk, Blocks) and not chunk.ends_last_line
+            if is_cut and filled and not self.options.ordered:
                 text = text.removesuffix("\n")
         refused = tuple(self._refused)
         removed = self._removed.counts
-        return Output(chunk.file, text, items, self._longest, self._tokens, refused, removed)
+        return Output(
+            chunk.file, text, items, self._longest, self._tokens, refused, removed,
+            tuple(self._starts),
+        )  # fmt: skip
 
     def _parts(self, chunk: Chunk) -> Iterator[Any]:
         """The records of a format that is written from records; of any other the lines."""
@@ -146,18 +169,29 @@ class Annotator:
         if style.row is not None:
             for answer, origin in self._answers(chunk):
                 if answer is not None:
-                    yield from self._whole(self._items(answer, style.row, origin))
+                    yield from self._whole(self._items(self._begun(answer), style.row, origin))
             return
         is_conllu = _is_conllu(chunk)
         style = style.of_input(conllu=is_conllu)
+        if isinstance(chunk, Lines) and chunk.begins:
+            yield from style.document_mark(chunk.document)
         if isinstance(chunk, Blocks) and style.keeps_lines(conllu=is_conllu):
             yield from self._blocks(chunk, style)
             return
         for answer, origin in self._answers(chunk):
             if answer is None:  # so that line n of the output belongs to line n of the input
-                yield ""
+                yield from [] if self.options.ordered else [""]
             else:
-                yield from self._whole(answer_lines(answer, style, origin))
+                yield from self._whole(answer_lines(self._begun(answer), style, origin))
+
+    def _begun(self, answer: Any) -> Any:
+        """An answer whose lines or records come next."""
+        if not self.options.ordered:
+            return answer
+        self._starts.append((self.style.answers.probability(answer), len(self._ready)))
+        if self.options.predict.confidence:
+            return answer
+        return self.style.answers.without_probability(answer)
 
     def _items(self, answer: Any, format: Format, origin: Origin) -> Iterator[Any]:
         """The records of a text."""
@@ -197,12 +231,15 @@ class Annotator:
             if problem is None
         ]
         found = iter(self._predict(texts))
+        # A name where there is no mark.
+        marked = self.style.of_input(conllu=False).document_mark(chunk.document)
+        extra = (("id", chunk.document),) if chunk.document and not marked else ()
         for line, problem in zip(chunk.lines, problems, strict=True):
             if problem is not None:
                 error = FormatError(chunk.file, line.number, problem)
                 self._refused.append(Refused(error, len(self._ready)))
                 continue
-            answer, origin = next(found), Origin(chunk.file, line.number, line.offset)
+            answer, origin = next(found), Origin(chunk.file, line.number, line.offset, extra=extra)
             yield answer if line.text.strip() else None, origin
 
     def _blocks(self, chunk: Blocks, style: Style) -> Iterator[str]:
@@ -214,6 +251,8 @@ class Annotator:
         found = iter(predictions)
         for block in chunk.blocks:
             if block.sentence is None:  # copied unchanged, but for fillers
+                if self.options.ordered:  # between sentences that come to lie elsewhere
+                    continue
                 if style.format == CONLLU:
                     yield from block.lines
                 else:
@@ -221,8 +260,11 @@ class Annotator:
                     yield from append_column(block, chunk.layout, (), names)
                 continue
             assert chunk.layout is not None  # there is a sentence
-            lines = style.answers.fill(block, chunk.layout, next(found), style, chunk.file)
-            yield from self._whole(lines)
+            answer = self._begun(next(found))
+            lines = style.answers.fill(block, chunk.layout, answer, style, chunk.file)
+            yield from (whole := self._whole(lines))
+            if self.options.ordered and whole and whole[-1].strip():
+                yield ""
 
     def _predict(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """The answer to each input."""
@@ -230,6 +272,9 @@ class Annotator:
         answers: Sequence[Any]
         if coverage is None:
             answers = self.predictor.predict(inputs, options)
+            if count := self.options.n_best:
+                ways = self.predictor.n_best(inputs, count, batch_size=options.batch_size)
+                answers = [*map(_with_alternatives, answers, ways)]
         else:
             answers = self.predictor.predict_sets(inputs, coverage, options)
         self._tokens += sum(map(self.style.answers.size, answers))
@@ -240,6 +285,12 @@ class Annotator:
 
     def _note_removed(self, removed: Removed) -> None:
         self._removed.merge(removed.counts)
+
+
+def _with_alternatives(answer: TaggedText, ways: Sequence[Alternative]) -> TaggedText:
+    return TextAlternatives(
+        answer.text, answer.sentences, answer.spans, answer.labels, answer.scores, tuple(ways)
+    )
 
 
 def _is_conllu(chunk: Chunk) -> bool:

@@ -32,10 +32,14 @@ class Lines:
     Attributes:
         file: name of the file.
         lines: the texts; blank ones are written as blank lines.
+        document: name of the document that they are, in a folder of such; empty for none.
+        begins: whether they are its first ones.
     """
 
     file: str
     lines: Sequence[Line]
+    document: str = ""
+    begins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Output:
         tokens: number of tokens in the chunk.
         refused: records of which `text` and `items` have nothing.
         removed: as in `Removed`.
+        starts: of each record, in order, how sure its answer is, and the number of lines, or of
+            records of a format, before it; empty where nobody asks for an order.
     """
 
     # Strings, numbers, records and errors alone: workers send it from one process to another.
@@ -107,6 +113,7 @@ class Output:
     tokens: int
     refused: tuple[Refused, ...] = ()
     removed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    starts: tuple[tuple[float, int], ...] = ()
 
     def until_refused(self) -> "Output":
         """What there is before the first record that was refused."""

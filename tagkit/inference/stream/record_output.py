@@ -4,8 +4,10 @@ A pair is named by one of its files, and the other one may be a text of the user
 there is replaced only where its text stays as it is, as when a prediction is repeated.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tagkit.corpus.formats.folders.brat import PAIR, TEXT
 from tagkit.corpus.formats.folders.file_sets import (
@@ -16,13 +18,14 @@ from tagkit.corpus.formats.folders.file_sets import (
     write_pair,
 )
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.source.look import Beginning
 from tagkit.corpus.source.options import Item
 from tagkit.corpus.source.pieces import OutputPiece, naming_file
-from tagkit.corpus.source.source import is_regular
+from tagkit.corpus.source.source import STDIN, is_regular
 from tagkit.errors import DataError, TagkitError
 from tagkit.inference.stream.chunks import Output
 from tagkit.models.answers.kind import Style
-from tagkit.storage import encoded
+from tagkit.storage import encoded, holds_model, make_folder
 from tagkit.storage.places import (
     refuse_folder_of_input,
     refuse_input,
@@ -37,6 +40,51 @@ from tagkit.wording import once, reason
 def fills_files(format: str) -> bool:
     """Whether a format fills a folder or a pair of files, rather than one file."""
     return format in FORMATS and FORMATS[format].many_files
+
+
+def texts_of(path: str, named: str) -> list[str]:
+    """The files of a folder of texts, in the order of their names, and those of folders in it.
+
+    Hidden ones are left out. Empty for a file, for a model, and for a folder of another layout,
+    also where that is the format that is `named`.
+    """
+    folder = Path(path)
+    if path == STDIN or not os.path.isdir(path) or holds_model(folder) or fills_files(named):
+        return []
+    others = (row for row in FORMATS.values() if row.many_files and row.holds != "classes")
+    if any(row.look(Beginning(folder)) for row in others):
+        return []
+    inside = (each.relative_to(folder) for each in sorted(folder.rglob("*")) if each.is_file())
+    return [str(folder / each) for each in inside if not any(part[0] == "." for part in each.parts)]
+
+
+def output_files(
+    output: Path, inputs: Iterable[str], named: str
+) -> list[tuple[Path | None, Sequence[str]]]:
+    """A file in a folder, with the name of its input, for each file of the inputs.
+
+    Args:
+        output: the folder.
+        inputs: files and folders.
+        named: the format of the inputs, or "auto".
+
+    Raises:
+        DataError: one has no name, two have the same, or an output would replace an input.
+    """
+    found: dict[Path, str] = {}
+    for path in inputs:
+        if path == STDIN:
+            raise DataError(f"{output}: standard input has no name for a file in it; name a file")
+        for file in texts_of(path, named) or [path]:
+            inside = os.path.relpath(file, path) if file != path else os.path.basename(path)
+            if (other := found.setdefault(output / inside, file)) != file:
+                raise DataError(f"{output / inside}: would be that of {other} and of {file}")
+    read = {os.path.realpath(file) for file in found.values()}
+    for place in found:
+        if os.path.realpath(place) in read:
+            raise DataError(f"{place}: is an input, and would be lost; name another folder")
+        make_folder(place.parent)
+    return [(place, [file]) for place, file in found.items()]
 
 
 def _is_pair(output: Path, format: str) -> bool:
@@ -87,6 +135,23 @@ def _require_both_or_none(output: Path) -> None:
         raise DataError(
             f"{there[0]}: is there without {other.name}, and would be lost; name another file"
         )
+
+
+def least_sure_first(outputs: Iterable[Output], style: Style) -> Iterator[Output]:
+    """The records of all outputs, each by itself, ordered by how sure their answers are.
+
+    All of them are held meanwhile, as the last one may be the first.
+    """
+    found: list[tuple[float, Output]] = []
+    for output in outputs:
+        parts: Sequence[Any] = output.items if style.row else output.text.split("\n")[:-1]
+        ends = [start for _, start in output.starts[1:]] + [len(parts)]
+        for (sureness, start), end in zip(output.starts, ends, strict=True):
+            items = tuple(parts[start:end]) if style.row else ()
+            text = "" if style.row else "".join(f"{line}\n" for line in parts[start:end])
+            found.append((sureness, Output(output.file, text, items, 0, 0)))
+    found.sort(key=lambda each: each[0])  # of equal ones the first of the input first
+    return (output for _, output in found)
 
 
 def write_records(

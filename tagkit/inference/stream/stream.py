@@ -8,21 +8,23 @@ does not deadlock.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.columns.reader import ColumnReader, LineBlock
-from tagkit.corpus.formats.recognition import find_format
+from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.table import Format
 from tagkit.corpus.source.layout import CONLLU, Layout, begins_document, column_options
 from tagkit.corpus.source.options import ReaderOptions
-from tagkit.corpus.source.source import Source
+from tagkit.corpus.source.source import STDIN, Source
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.stream.annotate import Annotator
 from tagkit.inference.stream.chunks import Blocks, Chunk, Line, Lines, Output, Records
+from tagkit.inference.stream.journal import Journal
 from tagkit.limits import WINDOW_WORDS
-from tagkit.models.answers.kind import AUTO, COLUMNS, Style, other_ending
+from tagkit.models.answers.kind import COLUMNS, Style
 from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
 
@@ -46,8 +48,9 @@ class StreamOptions:
         on_removed: called with the counts of what each piece is without, as it is too improbable.
         columns: options of [data] that name columns of the inputs; those that are not here are
             those of training.
-        output: path of the file that is written, for a note where its name is that of another
-            format; empty for none.
+        noted_formats: that were recognised and noted, each with the reason.
+        document: name of the document that raw text is, in a folder of such; empty for none.
+        journal: takes note of what is written, and knows what was before.
     """
 
     input_format: str
@@ -58,7 +61,9 @@ class StreamOptions:
     on_bad_record: Callable[[FormatError], None] | None = None
     on_removed: Callable[[Mapping[str, tuple[int, int]]], None] = lambda _: None
     columns: Mapping[str, int | str] = field(default_factory=dict)
-    output: str = ""
+    noted_formats: set[tuple[str, str]] = field(default_factory=set)
+    document: str = ""
+    journal: Journal = field(default_factory=Journal)
 
 
 class Workers(Protocol):
@@ -103,22 +108,13 @@ def annotate_file(
         DataError: the input cannot be read.
         FormatError: a line of it cannot be read.
     """
-    source = Source(path, options.encoding, config.data.max_line_chars)
+    journal = options.journal
+    source = Source(path, options.encoding, config.data.max_line_chars, journal.digests)
     found = find_format(source, options.input_format, raw=True, texts=not style.answers.by_token)
     format = found.format
-    columns = dict(options.columns)
-    if columns:
-        refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
-    data = config.data.model_copy(update=columns)
-    config = config.model_copy(update={"data": data})
-    # Not for an empty input, and without waiting for the first line of a pipe.
-    if found.note and (source.is_folder() or source.beginning(waiting=False)):
-        options.note(found.note)
+    config = _with_columns(config, dict(options.columns), source, format)
+    _note_format(found, source, options)
     is_conllu = format.name == CONLLU
-    if style.format == AUTO:
-        written = style.of_input(conllu=is_conllu).format
-        if odd := other_ending(style, options.output, written):
-            options.note(odd)
     if style.format == COLUMNS and is_conllu and style.keeps_lines(conllu=True):
         # Ranges and empty nodes are among its lines, which a column file would take for words.
         options.note(
@@ -127,13 +123,17 @@ def annotate_file(
         )
     chunks: Iterator[Chunk]
     if format.name == "text":
-        chunks = _text(source, keep_blank=style.keeps_blank)
+        chunks = _text(source, options.document, keep_blank=style.keeps_blank)
     elif format.is_grid:
         chunks = _columns(source, config, options, format)
     else:
         chunks = _items(source, config, options, format)
-    noted = False
-    for output, bytes_read in _outputs(workers, chunks, source):
+    noted = has_begun = False
+    for output, bytes_read, taken in _outputs(workers, chunks, source, journal, style):
+        has_begun |= bool(output.text)
+        if taken is None:
+            yield output
+            continue
         if output.longest and not noted:  # once: a file of long lines has thousands
             noted = True
             options.note(
@@ -149,16 +149,41 @@ def annotate_file(
             for refused in output.refused:
                 options.on_bad_record(refused.error)
         yield output
+        # Whoever asks for the next output has written this one.
+        journal.add(output, taken, has_begun=has_begun)
 
 
-def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[str]:
+def _with_columns(
+    config: Config, columns: dict[str, int | str], source: Source, format: Format
+) -> Config:
+    """The configuration with other columns of the input than those of training."""
+    if columns:
+        refuse_unread_columns(DataConfig.model_validate(columns), source.name, [format])
+    return config.model_copy(update={"data": config.data.model_copy(update=columns)})
+
+
+def _note_format(found: Found, source: Source, options: StreamOptions) -> None:
+    """Say once how inputs that are alike are read; not of what is piped as text, and looks so."""
+    if source.path == STDIN and found.name == "text" and not found.is_doubtful:
+        return
+    # Not for an empty input, and without waiting for the first line of a pipe.
+    if found.note and (source.is_folder() or source.beginning(waiting=False)):
+        if (found.name, found.why) not in options.noted_formats:
+            options.note(found.note)
+        options.noted_formats.add((found.name, found.why))
+
+
+def joined_texts(
+    inputs: Iterable[Iterable[Output]], style: Style, before: str = ""
+) -> Iterator[str]:
     """The lines of several inputs, one after the other.
 
     Args:
         inputs: the outputs for each.
         style: of the output, in a format that the answers write.
+        before: the last characters that are written already.
     """
-    end = "\n" * style.apart
+    end = "\n" * style.apart + before
     for outputs in inputs:
         is_first = True
         for text in (output.text for output in outputs if output.text):
@@ -171,17 +196,18 @@ def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[s
 
 
 def _outputs(
-    workers: Workers, chunks: Iterator[Chunk], source: Source
-) -> Iterator[tuple[Output, int]]:
+    workers: Workers, chunks: Iterator[Chunk], source: Source, journal: Journal, style: Style
+) -> Iterator[tuple[Output, int, tuple[int, str] | None]]:
     """The chunks' outputs; all of them before a read that may have to wait, or has failed.
 
-    Each comes with the number of bytes that had been read when its chunk was taken: reading may be
-    many chunks ahead.
+    Each comes with the number of bytes that had been read when its chunk was taken, since reading
+    may be many chunks ahead, and with what the journal has noted then. With None in its place
+    come those that are written already, for what is joined with them.
     """
-    places: deque[int] = deque()
+    places: deque[tuple[int, tuple[int, str]]] = deque()
 
-    def placed(outputs: Iterator[Output]) -> Iterator[tuple[Output, int]]:
-        return ((output, places.popleft()) for output in outputs)
+    def placed(outputs: Iterator[Output]) -> Iterator[tuple[Output, int, tuple[int, str]]]:
+        return ((output, *places.popleft()) for output in outputs)
 
     while True:
         try:
@@ -191,7 +217,13 @@ def _outputs(
             raise
         if chunk is None:
             break
-        places.append(source.bytes_read)
+        if journal.is_behind:
+            again = partial(_again, workers, chunk)
+            for output in journal.repeated(again, by_record=style.row is not None):
+                yield output, 0, None
+            journal.skip()
+            continue
+        places.append((source.bytes_read, journal.take()))
         yield from placed(workers.submit(chunk))
         # Taking the next chunk reads on. If that would block, whoever writes the input may be
         # waiting for our output first.
@@ -200,9 +232,14 @@ def _outputs(
     yield from placed(workers.drain())
 
 
-def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
+def _again(workers: Workers, chunk: Chunk) -> list[Output]:
+    """The output of a chunk, while no other one is due."""
+    return [*workers.submit(chunk), *workers.drain()]
+
+
+def _text(source: Source, document: str, *, keep_blank: bool) -> Iterator[Lines]:
     """Each line is one text."""
-    number, offset = 0, 0
+    number, offset, begins = 0, 0, bool(document)
     for lines in source.pieces():
         texts: list[Line] = []
         for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
@@ -211,7 +248,8 @@ def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
             offset += len(line) + 1  # in code points, \n included; \r is still part of the line
         # Tokens are not known yet; a word and its blank have about 5 characters or more.
         for chunk in _chunks(texts, [len(line.text) // 5 + 1 for line in texts]):
-            yield Lines(source.name, chunk)
+            yield Lines(source.name, chunk, document, begins)
+            begins = False
 
 
 def _columns(
@@ -381,6 +419,7 @@ def _items(
         with_tags=False,
         with_refused=True,
         with_extra=True,
+        digests=options.journal.digests,
         note=options.note,
         on_error=options.on_bad_record,
     )

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from tagkit.corpus.formats.columns.reader import LineBlock
 from tagkit.corpus.formats.json.jsonl_writers import with_extra
 from tagkit.corpus.formats.table import Format, by_ending, targets
-from tagkit.corpus.source.layout import CONLLU, Layout
+from tagkit.corpus.source.layout import CONLLU, DOCSTART, Layout
 from tagkit.corpus.source.options import Item, silent
 from tagkit.corpus.source.pieces import Writing
 from tagkit.errors import DataError, FormatError
@@ -159,6 +159,12 @@ class Style:
         """Whether the lines of a column file are written again, with what is predicted."""
         kept = (COLUMNS, CONLLU) if conllu else (COLUMNS,)
         return self.answers.by_token and self.of_input(conllu=conllu).format in kept
+
+    def document_mark(self, name: str) -> Sequence[str]:
+        """The lines before a document; none where its name stands in its records."""
+        if not self.answers.by_token or self.format not in (COLUMNS, CONLLU):
+            return ()
+        return (f"# newdoc id = {name}",) if self.format == CONLLU else (f"{DOCSTART}\tO", "")
 
     @property
     def keeps_blank(self) -> bool:
@@ -300,6 +306,14 @@ class AnswerKind(ABC):
     def size(self, answer: Any) -> int:
         """How many tokens or units an answer has been worked out for."""
 
+    @abstractmethod
+    def probability(self, answer: Any) -> float:
+        """How sure an answer with probabilities is, 0 to 1; by it answers are put in order."""
+
+    def without_probability(self, answer: Any) -> Any:
+        """An answer as it is where probabilities were not asked for."""
+        return answer
+
     def unlikely_removed(
         self,
         predictions: Sequence[Prediction],
@@ -425,20 +439,15 @@ def require_written(items: Sequence[Any], format: Format, style: Style, origin: 
         raise FormatError(origin.file, error.line, error.problem) from None
 
 
-def other_ending(style: Style, output: str, written: str) -> str | None:
-    """A note where an output is named as one of another format, which the model can be asked for.
+def named_format(answers: AnswerKind, output: str, *, probabilities: bool) -> str:
+    """The format that an output's name tells, if it can hold the answers; else "auto".
 
     Args:
-        style: of the output, whose format nobody named.
-        output: its path; empty for none.
-        written: name of the format that is written.
+        answers: what is to be written.
+        output: path of the file.
+        probabilities: whether these are written too.
     """
     named = by_ending(PurePath(output).name, written=True)
-    names = dict.fromkeys(row.family or row.name for row in named)
-    if not names or written in names:
-        return None
-    fitting = style.answers.formats(probabilities=style.probabilities)
-    other = next((name for name in names if name in fitting), None)
-    if other is None:
-        return None
-    return f"{output}: is written as {written}; output_format={other} writes {other}"
+    fitting = answers.formats(probabilities=probabilities)
+    names = (row.family or row.name for row in named)
+    return next((name for name in names if name in fitting), AUTO)

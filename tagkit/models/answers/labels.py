@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ from tagkit.corpus.source.pieces import cannot_hold
 from tagkit.errors import FormatError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.answers.kind import RENDERED, AnswerKind, Origin, Removed, Style
-from tagkit.models.answers.min_confidence import without_unlikely
+from tagkit.models.answers.min_confidence import without_probabilities, without_unlikely
 from tagkit.models.answers.texts import Text, as_tagged
 from tagkit.text.records import (
     Alternative,
@@ -21,8 +21,10 @@ from tagkit.text.records import (
     LabelScore,
     Prediction,
     Sentence,
+    TagColumn,
     TaggedText,
     TaggedToken,
+    TextAlternatives,
     TextSets,
     TextSpan,
 )
@@ -38,6 +40,7 @@ class LabelAnswers(AnswerKind):
         spans: whether the tags mean spans.
         columns: labels of each tag column, where there are several; records have no place for them.
         classes: of texts, sorted.
+        several: whether a text may have several classes.
     """
 
     does: str
@@ -45,6 +48,7 @@ class LabelAnswers(AnswerKind):
     spans: bool
     columns: tuple[ColumnLabels, ...]
     classes: tuple[str, ...]
+    several: bool
 
     def assemble(self, text: Text, predictions: Sequence[Prediction]) -> TaggedText:
         """The text with the offsets of each token and span, and its classes."""
@@ -53,6 +57,33 @@ class LabelAnswers(AnswerKind):
     def size(self, answer: TaggedText) -> int:
         """Its tokens."""
         return sum(map(len, answer.sentences))
+
+    def probability(self, answer: TaggedText | Prediction) -> float:
+        """Of the least probable tag, or of the most probable class if that is less."""
+        found = [score.probability for score in answer.scores[:1]]
+        if self.several:  # how sure it is of having each, or of not having it
+            found = [max(each.probability, 1 - each.probability) for each in answer.scores]
+        if isinstance(answer, Prediction):
+            for column in answer.columns or (TagColumn("", answer.tags, answer.probabilities),):
+                found += column.probabilities or ()
+            return min(found, default=1.0)
+        for token in answer.tokens:
+            found += (token.probabilities or {}).values()
+            found += [] if token.probability is None else [token.probability]
+        return min(found, default=1.0)
+
+    def without_probability(self, answer: TaggedText | Prediction) -> TaggedText | Prediction:
+        """The answer as it is where no probabilities of tags were asked for."""
+        if isinstance(answer, Prediction):
+            return without_probabilities(answer)
+        return replace(
+            answer,
+            sentences=tuple(
+                tuple(replace(token, probability=None, probabilities=None) for token in sentence)
+                for sentence in answer.sentences
+            ),
+            spans=tuple(replace(span, probability=None) for span in answer.spans),
+        )
 
     def unlikely_removed(
         self,
@@ -169,8 +200,16 @@ class LabelAnswers(AnswerKind):
         """The labels of a text as plain values."""
 
     def values(self, answer: TaggedText, style: Style) -> dict[str, Any]:
-        """The text, its labels and its sets."""
+        """The text, its labels, and its sets or the ways to tag it."""
         record = {"text": answer.text, **self.labels(answer, style)}
+        if isinstance(answer, TextAlternatives):
+            ways = answer.alternatives
+            return record | {
+                "n_best": [
+                    {"log_probability": rounded(way.log_probability), **self._tagging(way)}
+                    for way in ways
+                ]
+            }
         return record | self._sets(answer) if isinstance(answer, TextSets) else record
 
     def _sets(self, answer: TextSets) -> dict[str, Any]:

@@ -54,6 +54,10 @@ class StringAnswers(AnswerKind):
             return StringAnswer(text.text, "")
         return replace(predictions[0], source=text.text)
 
+    def probability(self, answer: StringAnswer) -> float:
+        """Of the string; 1 where it is not known."""
+        return 1.0 if answer.probability is None else answer.probability
+
     def size(self, answer: StringAnswer) -> int:
         """The words of its source."""
         return len(answer.source.split())

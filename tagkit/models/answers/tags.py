@@ -69,6 +69,7 @@ class TagAnswers(LabelAnswers):
     spans: bool
     columns: tuple[ColumnLabels, ...]
     classes = ()
+    several = False
     by_token = True
     does = "tags"
     model = "this model tags tokens"
@@ -232,6 +233,11 @@ class JointAnswers(TagAnswers):
     def classes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the classes."""
         return self.of_text.classes
+
+    @property
+    def several(self) -> bool:  # type: ignore[override]
+        """Whether a text may have several of them."""
+        return self.of_text.several
 
     @property
     def sets(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -431,7 +431,7 @@ def alternatives(
         require_number(sum(probs[row]))
         found.append(
             [
-                Alternative(*read(path[:length]), probability)
+                Alternative(*read(path[:length]), probability, log_probability=log_prob)
                 for path, log_prob, probability in zip(
                     paths[row].tolist(), log_probs[row].tolist(), probs[row], strict=True
                 )

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ from says import Says
 
 from tagkit.cli.program.completion import complete_output_format, output_formats
 from tagkit.corpus.formats.table import FORMATS, targets
+from tagkit.inference.predict.predictor import load
 
 
 def test_every_format_of_the_table_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +35,9 @@ def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
         "Ada\tB-PER\nMiller\tI-PER\nvisits\tO\nCape\tB-LOC\nTown\tI-LOC\n.\tO\n\n"
         "Ben\tB-PER\nlikes\tO\nRome\tB-LOC\n.\tO\n\n"
     )
-    assert ended.err == (Says("--input-format", "standard"))
+    assert ended.err == ""  # what is piped as text, and looks like it, is nothing to be noted
+    odd = tagkit("predict", model, stdin=b"lights on\nlights off\n\nfan on\nfan off\n\n" * 20)
+    assert odd.err == Says("standard input", "text", "columns", "--input-format")
 
 
 def test_raw_text_is_tagged_as_json_with_offsets_into_the_text(
@@ -50,32 +54,179 @@ def test_raw_text_is_tagged_as_json_with_offsets_into_the_text(
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "said"),
+    ("source", "name", "begins"),
     [
-        ("conllu", "out.jsonl", "is written as conllu; --format jsonl writes jsonl"),
-        ("conllu", "out.iob.gz", "is written as conllu; --format columns writes columns"),
-        ("text", "out.ann", "is written as columns; --format brat writes brat"),
-        ("text", "OUT.CONLLU", "is written as columns; --format conllu writes conllu"),
-        ("conllu", "out.conllu", ""),
-        ("text", "out.bio", ""),
-        ("text", "out.txt", ""),
-        ("text", "out.csv", ""),  # which has no place for tags
+        ("conllu", "out.jsonl", '{"document": '),
+        ("conllu", "out.iob", "1\tAda" + "\t_" * 8 + "\tB-PER"),
+        ("text", "OUT.CONLLU", "# text = Ada left\n1\tAda"),
+        ("text", "out.html", "<!DOCTYPE html>"),
+        ("conllu", "out.conllu", "1\tAda"),
+        ("text", "out.txt", "Ada\tB-PER"),
+        ("text", "out.csv", "Ada\tB-PER"),  # which has no place for tags
     ],
 )
-def test_a_name_of_another_format_than_is_written_is_noted(
-    tagkit: Program, model: Path, tmp_path: Path, source: str, name: str, said: str
+def test_the_name_of_the_output_tells_its_format(
+    tagkit: Program, model: Path, tmp_path: Path, source: str, name: str, begins: str
 ) -> None:
     rows = "".join(f"{i}\t{w}" + "\t_" * 8 + "\n" for i, w in enumerate(("Ada", "left"), 1))
     content = f"{rows}\n" if source == "conllu" else "Ada left\n"
     for each in ("a", "b"):
         (tmp_path / each).write_text(content, encoding="utf-8")
-    inputs = (tmp_path / "a", tmp_path / "b")
-    place = tmp_path / name
+    inputs, place = (tmp_path / "a", tmp_path / "b"), tmp_path / name
     written = tagkit("predict", model, *inputs, "-o", place)
-    notes = [line for line in written.err.splitlines() if "read as" not in line]
-    assert notes == ([f"{place}: {said}"] if said else [])  # once, whatever the inputs
-    for options in (["--quiet"], ["--format", "columns"]):
-        assert "is written" not in tagkit("predict", model, *inputs, "-o", place, *options).err
+    assert place.read_text("utf-8").startswith(begins)
+    assert written.err.count("read as") == 1  # one for inputs that are alike
+    tagkit("predict", model, *inputs, "-o", place, "--format", "slash")
+    assert place.read_text("utf-8") == "Ada/B-PER left/O\n" * 2
+
+
+def test_the_name_of_a_pair_of_files_is_that_of_brat(
+    tagkit: Program, model: Path, intents: Path, tmp_path: Path
+) -> None:
+    assert tagkit("predict", model, "-", "-o", tmp_path / "a.ann", stdin=b"Ada left\n").code == 0
+    assert (tmp_path / "a.ann").read_text() == "T1\tPER 0 3\tAda\n"
+    assert (tmp_path / "a.txt").read_text() == "Ada left"
+    ended = tagkit("predict", intents / "model", "-o", tmp_path / "b.ann", stdin=b"Ada\n")
+    assert (ended.code, ended.err) == (1, Says("classifies", "brat"))
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """A folder of texts, one of them in a folder of its own."""
+    folder = tmp_path / "texts"
+    (folder / "more").mkdir(parents=True)
+    (folder / "a.txt").write_text("Ada left.\nBen left.\n", encoding="utf-8")
+    (folder / "more" / "b.txt").write_text("Rome\n", encoding="utf-8")
+    (folder / ".hidden").write_text("x\n", encoding="utf-8")
+    return folder
+
+
+A, B = "Ada\tB-PER\nleft\tO\n.\tO\n\nBen\tB-PER\nleft\tO\n.\tO\n\n", "Rome\tB-LOC\n\n"
+
+
+@pytest.mark.parametrize(
+    ("format", "names", "expected"),
+    [
+        ("columns", r"^-DOCSTART-\tO", f"-DOCSTART-\tO\n\n{A}-DOCSTART-\tO\n\n{B}"),
+        ("conllu", r"^# newdoc id = (\S+)", ""),
+        ("jsonl", r'"id": "([^"]+)"', ""),
+        ("jsonl-spans", r'"id": "([^"]+)"', ""),
+    ],
+)
+def test_a_folder_of_texts_is_one_file_with_the_marks_of_documents(
+    tagkit: Program, model: Path, texts: Path, format: str, names: str, expected: str
+) -> None:
+    ended = tagkit("predict", model, texts, "--format", format)
+    assert expected in ("", ended.out)
+    found = re.findall(names, ended.out, re.MULTILINE)
+    assert [*dict.fromkeys(found)] in (["a.txt", "more/b.txt"], ["-DOCSTART-\tO"])
+    assert ended.err.splitlines() == [Says("a.txt", "text")]  # and not as classes
+
+
+@pytest.mark.parametrize("output", ["new/", "there"])
+def test_a_folder_gets_a_file_for_each_text_with_its_name(
+    tagkit: Program, model: Path, texts: Path, output: str
+) -> None:
+    place = texts.parent / output.rstrip("/")
+    if output == "there":
+        place.mkdir()
+    (texts.parent / "c.txt").write_text("Rome\n", encoding="utf-8")
+    arguments = ["predict", model, texts, texts.parent / "c.txt", "-o", f"{texts.parent}/{output}"]
+    for workers in ("1", "2"):
+        ended = tagkit(*arguments, "--workers", workers)
+        assert (ended.code, ended.out, ended.err.count("read as")) == (0, "", 1)
+        found = {each.name: each.read_text("utf-8") for each in place.rglob("*.*")}
+        assert found == {"a.txt": A, "b.txt": B, "c.txt": B}
+        assert (place / "more" / "b.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "message"),
+    [
+        (("texts",), "texts", Says("a.txt", "input", "folder")),
+        (("texts/a.txt", "other/a.txt"), "new/", Says("new/a.txt", "other/a.txt")),
+        (("-",), "new/", Says("standard input", "name")),
+    ],
+)
+def test_a_folder_in_which_something_would_be_lost_is_refused(
+    tagkit: Program, model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch,
+    inputs: tuple[str, ...], output: str, message: Says,
+) -> None:  # fmt: skip
+    (texts.parent / "other").mkdir()
+    (texts.parent / "other" / "a.txt").write_text("Ada\n", encoding="utf-8")
+    model = model.absolute()
+    monkeypatch.chdir(texts.parent)
+    ended = tagkit("predict", model, *inputs, "-o", output)
+    assert (ended.code, ended.err) == (1, message)
+    assert Path("texts/a.txt").read_text("utf-8") == "Ada left.\nBen left.\n"
+    assert not [*Path().glob("new/*")]
+
+
+def test_the_best_taggings_are_written_beside_the_answer(
+    tagkit: Program, model: Path, intents: Path
+) -> None:
+    text = "Ada visits Cape Town. Ben likes Rome."
+    ended = tagkit("predict", model, "-", "--n-best", "4", "--format", "jsonl", stdin=text.encode())
+    record = json.loads(ended.out)
+    found = load(model).n_best(text, 4)
+    assert [each["tags"] for each in record["n_best"]] == [list(each.tags) for each in found]
+    assert record["n_best"][0]["tags"] == [token["tag"] for token in record["tokens"]]
+    assert record["n_best"][0]["spans"] == record["spans"]
+    for each, expected in zip(record["n_best"], found, strict=True):
+        assert each["log_probability"] == pytest.approx(math.log(expected.probability), abs=1e-5)
+        assert each["probability"] == pytest.approx(expected.probability, abs=1e-5)
+    long = tagkit("predict", model, "-", "--n-best", "2", "--format", "jsonl",
+                  stdin=b"never seen words " * 700)  # fmt: skip
+    for each in json.loads(long.out)["n_best"]:
+        assert -math.inf < each["log_probability"] < 0
+    for arguments, said in (
+        ([model, "-", "--n-best", "2"], Says("--n-best", "--format jsonl")),
+        ([intents / "model", "-", "--n-best", "2", "--format", "jsonl"], Says("--n-best", "tag")),
+    ):
+        refused = tagkit("predict", *arguments, stdin=b"Ada\n")
+        assert (refused.code, refused.err) == (1, said)
+
+
+@pytest.mark.parametrize("options", [["columns"], ["conllu"], ["jsonl"], ["jsonl-tokens"]])
+@pytest.mark.parametrize("source", ["text", "columns", "conllu"])
+def test_the_least_sure_answer_comes_first(
+    tagkit: Program, model: Path, tmp_path: Path, source: str, options: list[str]
+) -> None:
+    texts = ["Ada visits Rome .", "zzz qqq Xyz", "Ben likes Oslo .", "Town in zzz"]
+    path = tmp_path / "in"
+    rows = {
+        "text": lambda words: f"{' '.join(words)}\n\n",
+        "columns": lambda words: "".join(f"{word}\tX\n" for word in words) + "\n",
+        "conllu": lambda words: "".join(
+            f"{at}\t{word}" + 8 * "\t_" + "\n" for at, word in enumerate(words, 1)
+        ) + "\n",
+    }  # fmt: skip
+    path.write_text("".join(rows[source](text.split()) for text in texts), encoding="utf-8")
+    tagged = load(model).predict([text.split() for text in texts], confidence=True)
+    sureness = [min(token.probability or 0 for token in each.tokens) for each in tagged]
+    expected = [text for _, text in sorted(zip(sureness, texts, strict=True))]
+    assert expected != texts
+    arguments = ["predict", model, path, "--order", "uncertain", "-q", "--format", *options]
+    ended, usual = tagkit(*arguments), tagkit(*arguments[:3], *arguments[5:])
+    assert "probability" not in ended.out
+    places = [ended.out.index(text.split()[0]) for text in expected]
+    assert places == sorted(places)
+    assert sorted(filter(None, ended.out.splitlines())) == sorted(
+        filter(None, usual.out.splitlines())
+    )
+    assert tagkit(*arguments, "--workers", "2").out == ended.out
+
+
+def test_the_least_sure_class_comes_first(tagkit: Program, intents: Path) -> None:
+    arguments = ["predict", intents / "model", intents / "test.tsv", "-q", "--confidence"]
+    ended = tagkit(*arguments, "--format", "jsonl", "--order", "uncertain")
+    sureness = [max(json.loads(line)["probabilities"].values()) for line in ended.out.splitlines()]
+    assert sureness == sorted(sureness)
+    assert sureness[0] < sureness[-1]
+    table = tagkit(*arguments, "--format", "csv", "--order", "uncertain").out.splitlines()
+    usual = tagkit(*arguments, "--format", "csv").out.splitlines()
+    assert table[0] == usual[0]
+    assert sorted(table) == sorted(usual)
 
 
 def test_confidence_adds_probabilities(tagkit: Program, model: Path) -> None:
@@ -246,7 +397,6 @@ def test_output_begins_before_the_input_ends(model: Path) -> None:
             "model/best/metadata.json",
             Says("metadata.json"),
         ),
-        ("folder", Says("folder", "written")),
         ("", Says("written")),
         ("no/x", Says("written")),
         ("train.conll/x", Says("train.conll", "directory")),
@@ -302,7 +452,7 @@ def test_a_document_of_a_name_that_is_no_text_is_predicted(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_folder_given_as_a_file_is_refused(tagkit: Program, model: Path) -> None:
+def test_an_empty_folder_is_refused(tagkit: Program, model: Path) -> None:
     Path("folder").mkdir(exist_ok=True)
     ended = tagkit("predict", model, "folder")
     assert ended.err == (Says("seq.in", "several"))
@@ -788,6 +938,7 @@ def test_without_skipping_what_was_predicted_before_the_error_is_kept_beside_the
     assert out.read_text("utf-8") == "old"
     assert sorted(os.listdir(tmp_path)) == [
         "export.jsonl", "out.jsonl", "out.jsonl.partial", "out.jsonl.partial.2",
+        "out.jsonl.partial.2.manifest", "out.jsonl.partial.manifest",
     ]  # fmt: skip
     printed = tagkit("predict", model, path, "--quiet", "--format", "jsonl")
     assert printed.out == kept.read_text("utf-8")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import tiny
@@ -19,6 +20,7 @@ from tagkit.errors import DataError, FormatError
 from tagkit.inference.predict.predictor import Predictor, chunks_of
 from tagkit.inference.stream.annotate import Annotator, AnswerOptions
 from tagkit.inference.stream.chunks import Chunk, Lines, Output
+from tagkit.inference.stream.journal import Journal
 from tagkit.inference.stream.stream import (
     DocumentChunks,
     SerialWorker,
@@ -135,8 +137,10 @@ def test_an_output_comes_with_the_place_where_its_own_window_was_read() -> None:
             source.bytes_read = place
             yield Lines("x", [])
 
-    found = [*_outputs(LateWorkers(), chunks(), source)]  # type: ignore[arg-type]
-    assert [(output.text, place) for output, place in found] == [("0", 100), ("1", 250), ("2", 400)]
+    style = cast(Any, SimpleNamespace(row=None))
+    found = [*_outputs(LateWorkers(), chunks(), cast(Any, source), Journal(), style)]
+    places = [(output.text, place) for output, place, _ in found]
+    assert places == [("0", 100), ("1", 250), ("2", 400)]
 
 
 def test_progress_says_which_part_of_a_file_is_done(predictor: Predictor, tmp_path: Path) -> None:
