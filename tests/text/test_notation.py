@@ -90,6 +90,7 @@ def test_notations_by_example(tags: str, notation: str) -> None:
         "B-X I-X B-X I-X B-X few",  # rarer than a tag of what is no span
         "PER-B LOC-E O",  # no type has two prefixes
         "A B C D B",
+        "E_X L_X O O",  # of no scheme
         "B_1 I_2 O",
         "NN-S NN VB-I VB 0",
         "O",
