@@ -8,15 +8,17 @@ trees or a format that has no such option, is added to the corpus as notes.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
+from tagkit.corpus.records.objects import NONE_GIVEN, Given, RecordDigest, items_of
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.layout import NO_TAGS, Layout, refuse_answers
-from tagkit.corpus.source.options import Item, ReaderOptions, source_of
+from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.source.source import Source, source_name
 from tagkit.corpus.splits.counts import check_classes, check_variety, several_classes
@@ -69,25 +71,26 @@ class Corpus:
         return sum(unseen) / len(unseen) if unseen else None
 
 
-def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
+def load_corpus(config: Config, kinds: LabelKinds, given: Given = NONE_GIVEN) -> Corpus:
     """Train, dev and test as the configuration says; dev is split off train where there is none.
 
     Args:
         config: names the files and says how they are read.
         kinds: of labels that each of them must have.
+        given: records of a program, by the paths that stand for them in the configuration.
 
     Raises:
         DataError: a file is missing, empty, or unfit to learn from.
         FormatError: a line cannot be read.
     """
     refuse_one_pipe_for_two(config.data)
-    train = read_train(config, kinds)
-    dev = read_scored(config.data.dev_file, config, kinds, train.scheme)
-    test = read_scored(config.data.test_file, config, kinds, train.scheme)
+    train = read_train(config, kinds, given)
+    dev = read_scored(config.data.dev_file, config, kinds, train.scheme, given)
+    test = read_scored(config.data.test_file, config, kinds, train.scheme, given)
     return as_corpus(config, kinds, train, dev, test)
 
 
-def read_train(config: Config, kinds: LabelKinds) -> Split:
+def read_train(config: Config, kinds: LabelKinds, given: Given = NONE_GIVEN) -> Split:
     """The training corpus, of which no part is held out yet; arguments as of `load_corpus`.
 
     Raises:
@@ -98,7 +101,7 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     data = config.data
     if not data.train_file:
         raise DataError("no training corpus: name one with data.train_file")
-    train = read_split(data.train_file, data, kinds, None)
+    train = _read(data.train_file, data, kinds, None, given)
     if data.tree_phrases:
         train = distinct_phrases(train)
     train = with_option_notes(train, data)
@@ -114,11 +117,21 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     return train
 
 
-def read_scored(path: str, config: Config, kinds: LabelKinds, scheme: str | None) -> Split | None:
+def read_scored(
+    path: str, config: Config, kinds: LabelKinds, scheme: str | None, given: Given = NONE_GIVEN
+) -> Split | None:
     """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
     data = config.data.model_copy(update={"tree_phrases": False})
-    return read_split(path, data, kinds, scheme) if path else None
+    return _read(path, data, kinds, scheme, given) if path else None
+
+
+def _read(
+    path: str, data: DataConfig, kinds: LabelKinds, expected: str | None, given: Given
+) -> Split:
+    if path in given:
+        return split_of_records(given[path], data, kinds, expected, path)
+    return read_split(path, data, kinds, expected)
 
 
 def as_corpus(
@@ -250,7 +263,7 @@ def _refuse_one_line(source: Source) -> None:
 
 
 def split_of_records(
-    items: Iterable[Item],
+    records: Any,
     data: DataConfig,
     kinds: LabelKinds,
     expected: str | None,
@@ -259,7 +272,7 @@ def split_of_records(
     """A corpus of records that a program has.
 
     Args:
-        items: the records.
+        records: of any kind that `corpus.records.objects` describes.
         data: how documents become sentences.
         kinds: as for `read_split`.
         expected: as for `read_split`.
@@ -272,12 +285,21 @@ def split_of_records(
     reading = ReaderOptions(
         data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
     )
-    sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
+    digest, over_ends = RecordDigest(), SpansOverEnds()
+    # Spans of a text without classes are those of its sentences, as in a file.
+    items = digest.watched(items_of(records, reading, name, split=kinds.tags))
+    read = to_sentences(items, reading, over_ends=over_ends)
+    sentences = tuple(_with_labels(read, kinds, name))
     if not sentences:
         raise holds_nothing(name, kinds)
     found = "records without them"
-    detection = _scheme(sentences, data, name, expected, found) if kinds.tags else None
-    return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
+    return Split(
+        path=name,
+        sentences=sentences,
+        detection=_scheme(sentences, data, name, expected, found) if kinds.tags else None,
+        notes=tuple(dict.fromkeys([*notes, *over_ends.notes(name)])),
+        digest=digest.hash.hexdigest(),
+    )
 
 
 def _scheme(

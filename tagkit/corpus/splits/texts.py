@@ -11,7 +11,9 @@ from pathlib import Path
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.grid import grid_of
 from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.objects import NONE_GIVEN, Given, texts_of
 from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.corpus.source.rows import is_table_file, rows_of_file
 from tagkit.corpus.source.source import STDIN
 from tagkit.corpus.source.text_lines import TextLines
 from tagkit.corpus.splits.splits import Corpus
@@ -26,8 +28,12 @@ from tagkit.wording import reason
 _LOOKED_AT, _LONGEST_LINE = 200, 1000
 
 
-def read_texts(data: DataConfig) -> Corpus:
+def read_texts(data: DataConfig, given: Given = NONE_GIVEN) -> Corpus:
     """The texts; without `data.dev_file`, the last lines of the training text are dev.
+
+    Args:
+        data: names the files and says how they are read.
+        given: records of a program, by the paths that stand for them.
 
     Raises:
         ConfigError: byte pairs need a package that is missing.
@@ -37,7 +43,7 @@ def read_texts(data: DataConfig) -> Corpus:
     """
     if not data.train_file:
         raise DataError("no training corpus: name one with data.train_file")
-    lines = _read(data.train_file, data)
+    lines = _read(data.train_file, data, given)
     stop = len(lines)
     if not data.dev_file:
         # The last ones, and not some of all: a text is learnt in its order.
@@ -49,13 +55,13 @@ def read_texts(data: DataConfig) -> Corpus:
         )
     units = _units(data, lines.lines(0, stop))
     if data.dev_file:
-        dev = read_text(data.dev_file, data, units)
+        dev = read_text(data.dev_file, data, units, given)
     else:
         name = f"{Path(data.train_file).name} (split off)"
         dev = _split(name, UnitLines(lines, units, stop))
     test = None
     if data.test_file:
-        test = read_text(data.test_file, data, units)
+        test = read_text(data.test_file, data, units, given)
     train = _split(data.train_file, UnitLines(lines, units, 0, stop), lines)
     return Corpus(train, dev, test)
 
@@ -80,20 +86,26 @@ def refuse_inside(output: str, data: DataConfig) -> None:
             )
 
 
-def read_text(path: str, data: DataConfig, units: Units) -> Split:
+def read_text(path: str, data: DataConfig, units: Units, given: Given = NONE_GIVEN) -> Split:
     """A text in units that are there already.
 
     Raises:
         DataError: it cannot be read, or has no lines.
         FormatError: as for `read_texts`.
     """
-    lines = _read(path, data)
+    lines = _read(path, data, given)
     return _split(path, UnitLines(lines, units), lines)
 
 
-def _read(path: str, data: DataConfig) -> TextLines:
+def _read(path: str, data: DataConfig, given: Given) -> TextLines:
     problem_of = pair_problem if data.pairs else None
-    return TextLines(text_files(path), data.encoding, data.max_line_chars, problem_of)
+    files = [path] if path in given else text_files(path)
+    lines = {
+        each: texts_of(given.get(each) or rows_of_file(each), data, each)
+        for each in files
+        if each in given or is_table_file(each)
+    }
+    return TextLines(files, data.encoding, data.max_line_chars, problem_of, lines)
 
 
 def text_files(path: str) -> list[str]:

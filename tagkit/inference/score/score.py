@@ -3,15 +3,14 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tagkit.config import Config, DataConfig, refuse_without_effect
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.records.answers import Answer, as_items
 from tagkit.corpus.records.dataset import Split, with_label_notes
 from tagkit.corpus.source.layout import refuse_answers
-from tagkit.corpus.source.options import Item
 from tagkit.corpus.splits.counts import check_classes
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.corpus.splits.splits import read_split, split_of_records
@@ -164,7 +163,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
 
 def score_records(
     predictor: Predictor,
-    records: Iterable[Item | Answer],
+    records: Any,
     data: DataConfig,
     strict: bool,
     batch_size: int,
@@ -185,12 +184,10 @@ def score_records(
     predictor.task.require_labels(predictor.config, refused)
     if not needs.tags:
         refuse_options_of_tags(what, data, strict)
-    # Spans of a text without classes are those of its sentences, as in a file.
-    items = as_items(records, split=needs.tags)
     expected = predictor.config.data.scheme
     column = one_column(predictor, data)
     read_as = _as_trained(predictor, all_columns(data) if column else data)
-    split = _checked(predictor, split_of_records(items, read_as, needs, expected, "gold"))
+    split = _checked(predictor, split_of_records(records, read_as, needs, expected, "gold"))
     return _report(predictor, split, strict, batch_size, note, column, confidence=confidence)
 
 

@@ -14,6 +14,7 @@ import torch
 
 from tagkit.config import Config, fixed
 from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.criterion import Criterion, check_label
 from tagkit.evaluation.scores.metrics import Kind
@@ -135,8 +136,12 @@ class Resolved:
     by_size: str
 
 
-def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
+def resolve(config: Config, corpus: Corpus | Given = NONE_GIVEN) -> Resolved:
     """Read the vectors, and the corpora if none are given, and decide what follows from them.
+
+    Args:
+        config: of the run.
+        corpus: the splits, or records in the place of files: see `Task.read`.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -149,7 +154,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     if base:
         refuse_base(config, base)
         config = inherit_options(config, base, config.train.init_from)
-    corpus = corpus or task.read(config)
+    corpus = corpus if isinstance(corpus, Corpus) else task.read(config, corpus)
     if base:
         corpus = in_units_of(corpus, base, pairs=config.data.pairs)
     config = task.resolve(config, corpus)
@@ -254,7 +259,7 @@ def alike_in_documents(sentences: Sequence[Sentence]) -> float:
 def prepare(
     config: Config,
     device: torch.device,
-    corpus: Corpus | None = None,
+    corpus: Corpus | Given = NONE_GIVEN,
     *,
     fits: bool = True,
     on_pass: Callable[[int], None] = lambda _: None,
@@ -266,7 +271,7 @@ def prepare(
     Args:
         config: of the run.
         device: where to train.
-        corpus: the splits; None to read the files.
+        corpus: as of `resolve`.
         fits: whether to fit what is fitted before the first step; else `fit` does so later.
         on_pass: as of `Listener.on_fit`.
 
