@@ -8,7 +8,7 @@ Inputs without an end are cut into chunks (`chunks_of`), each of which is predic
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
@@ -18,7 +18,7 @@ import torch
 from tagkit.corpus.records.objects import read_column
 from tagkit.corpus.source.rows import column_names
 from tagkit.errors import DataError
-from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.report import Report, stored_headlines
 from tagkit.inference.predict.arguments import options_of
 from tagkit.inference.predict.garbage_collection import without_collection
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets, with_sets
@@ -48,6 +48,7 @@ from tagkit.text.records import (
     TextSets,
 )
 from tagkit.value_checks import check_count
+from tagkit.wording import listed, plural, shown_name
 
 
 def load(
@@ -78,6 +79,7 @@ def load(
         keep_words=True,  # the weights of a loaded model do not change
         precision=precision,
         calibration=bundle.calibration,
+        facts=bundle.metadata,
     )
 
 
@@ -103,6 +105,10 @@ class Predictor(SentencePredictor):
         vocabulary: of the model.
         task: what depends on what is predicted.
     """
+
+    def __repr__(self) -> str:
+        """What the model is: its task and size, its labels, its corpus and its scores."""
+        return "\n".join(_described(self, self._facts))
 
     # A str is an iterable of str too; one str is one text.
     @overload
@@ -336,6 +342,33 @@ class Predictor(SentencePredictor):
         data, whole = self.config.data, self.task.is_whole
         given = inputs_of(inputs, data)
         return [self.answers.read(item, data.tokenizer, whole=whole) for item in given]
+
+
+def _described(predictor: Predictor, facts: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a model; anybody may have edited its metadata, of which plain values count."""
+    description = predictor.task.describe(predictor.config)
+    size = plural(predictor.model.saved_weights, "parameter")
+    yield f"{predictor.config.task}: {description.architecture}, {size}, on {predictor.device}"
+    columns = [column.name for column in predictor.vocabulary.columns]
+    labels = () if columns else predictor.labels()
+    names = {"columns": columns, "labels": labels, "classes": predictor.classes()}
+    yield from (f"{what}: {listed(sorted(each))}" for what, each in names.items() if each)
+    scores = _tables(facts, "scores")
+    for name, corpus in _tables(facts, "data").items():
+        if isinstance(count := corpus.get("sentences"), int):
+            found = [
+                f"; {shown_name(each.measure)} {each.value * (100 if each.is_share else 1):.2f}"
+                for each in stored_headlines(scores.get(name, {}))
+                if isinstance(each.value, float)
+            ]
+            corpus_name = shown_name(str(corpus.get("file")))
+            yield f"{name}: {corpus_name}, {plural(count, description.unit)}{''.join(found)}"
+
+
+def _tables(facts: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
+    found = facts.get(key)
+    tables = found.items() if isinstance(found, dict) else ()
+    return {shown_name(str(name)): each for name, each in tables if isinstance(each, dict)}
 
 
 def alternatives_of_text(

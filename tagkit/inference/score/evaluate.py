@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Column
 from tagkit.corpus.files import data_options
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, possible
 from tagkit.evaluation.analysis.analysis import analyse as analyse_report
@@ -30,7 +30,7 @@ def evaluate(
     strict: bool = False,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     cache: "CacheOptions | None" = None,
     **options: Any,
 ) -> Report:
@@ -76,7 +76,7 @@ def analyse(
     strict: bool = False,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> Analysis:
     """What lies behind a score: measures, kinds of error, slices and an interval.

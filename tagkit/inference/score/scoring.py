@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.files import path_text, read
 from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import read_training
 from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES
@@ -48,7 +48,7 @@ class Scoring:
     pred_column: Column | None = None
     strict: bool = False
     batch_size: int = BATCH_SIZE
-    note: Callable[[str], None] = silent
+    note: Callable[[str], None] = log_note
     cache: "CacheOptions | None" = None
 
     @without_collection()
