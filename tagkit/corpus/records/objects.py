@@ -58,31 +58,45 @@ def option_of(path: str) -> str:
     return f"data.{path.strip('<>')}_file"
 
 
-def items_of(
-    records: Any, reading: ReaderOptions, name: str, *, split: bool = False
-) -> Iterator[Item]:
+def items_of(records: Any, reading: ReaderOptions, name: str, *, tags: bool) -> Iterator[Item]:
     """The records, as those of a file are read.
 
     Args:
         records: any of those above.
         reading: how they are read; `data.format` has no meaning here.
         name: of them in messages.
-        split: whether answers to texts become sentences, as `as_items` makes them.
+        tags: whether they must have tags or spans, those of a text beside its sentences.
 
     Raises:
         DataError: there is something that is no record.
         FormatError: a record cannot be read; its line is the record's number.
     """
-    rows = as_rows(records, name)
-    first = next(rows, None)
+    first, rows = _begun(as_rows(records, name))
+    if isinstance(first, _RECORDS):
+        return as_items(rows, split=tags)
     if first is None:
         return iter(())
-    rows = chain([first], rows)
-    if isinstance(first, _RECORDS):
-        return as_items(rows, split=split)
     source = _Rows(_lines(rows, reading.data, name), name)
     # As of a file: where one text has spans, the others have none.
-    return find_format(source, "jsonl").format.records(source, reading).items
+    format = find_format(source, "jsonl").format
+    if tags and format.holds == "classes":
+        found = "texts with classes, or with nothing"
+        raise DataError(f"{name}: expected tokens with tags or texts with spans, found {found}")
+    return format.records(source, reading).items
+
+
+def read_records(records: Any, data: DataConfig, name: str) -> Iterator[Any]:
+    """The same of labels that are compared: answers of a model stay as they are."""
+    first, rows = _begun(as_rows(records, name))
+    if first is None or isinstance(first, _RECORDS):
+        return rows
+    return items_of(rows, ReaderOptions(data), name, tags=False)
+
+
+def _begun(rows: Iterator[Any]) -> tuple[Any, Iterator[Any]]:
+    """The first row, None if there is none, and all rows."""
+    first = next(rows, None)
+    return first, rows if first is None else chain([first], rows)
 
 
 def records_to_predict(inputs: Any, data: DataConfig) -> Iterator[Any]:
@@ -95,9 +109,8 @@ def records_to_predict(inputs: Any, data: DataConfig) -> Iterator[Any]:
     Raises:
         DataError: as for `items_of`.
     """
-    rows = iter([inputs]) if isinstance(inputs, Mapping) else as_rows(inputs, _INPUTS)
-    first = next(rows, None)
-    rows = chain([] if first is None else [first], rows)
+    is_one = isinstance(inputs, Mapping)
+    first, rows = _begun(iter([inputs]) if is_one else as_rows(inputs, _INPUTS))
     is_list = isinstance(first, list | tuple) and not all(isinstance(each, str) for each in first)
     if not (is_list or isinstance(first, Mapping)):
         yield from rows
@@ -139,7 +152,7 @@ def texts_of(records: Any, data: DataConfig, name: str) -> Iterator[str]:
         elif data.pairs and isinstance(row, tuple):
             text = DELIMITER.join(row)
         elif not isinstance(row, str):
-            found = _record(row, data) if not isinstance(row, _RECORDS) else {"text": row.text}
+            found = {"text": row.text} if isinstance(row, _RECORDS) else _record(row, data) or {}
             text = next((found[key] for key in TEXT if key in found), None)
             text = " ".join(found["tokens"]) if text is None and "tokens" in found else text
         if not isinstance(text, str):

@@ -287,7 +287,7 @@ def split_of_records(
     )
     digest, over_ends = RecordDigest(), SpansOverEnds()
     # Spans of a text without classes are those of its sentences, as in a file.
-    items = digest.watched(items_of(records, reading, name, split=kinds.tags))
+    items = digest.watched(items_of(records, reading, name, tags=kinds.tags))
     read = to_sentences(items, reading, over_ends=over_ends)
     sentences = tuple(_with_labels(read, kinds, name))
     if not sentences:
