@@ -80,8 +80,9 @@ def items_of(records: Any, reading: ReaderOptions, name: str, *, tags: bool) -> 
     # As of a file: where one text has spans, the others have none.
     format = find_format(source, "jsonl").format
     if tags and format.holds == "classes":
-        found = "texts with classes, or with nothing"
-        raise DataError(f"{name}: expected tokens with tags or texts with spans, found {found}")
+        keys = listed([*map(str, _record(first, reading.data) or ())])
+        expected = "expected tokens with tags or texts with spans"
+        raise DataError(f"{name}: {expected}, found the keys {keys}")
     return format.records(source, reading).items
 
 

@@ -43,7 +43,7 @@ def as_rows(table: Any, name: str) -> Iterator[Any]:
         return _rows_of_columns(columns, name)
     if isinstance(table, str | bytes) or not hasattr(table, "__iter__"):
         raise DataError(f"{name}: expected records or a table, found {type(table).__name__}")
-    features = getattr(table, "features", None)
+    features: Any = getattr(table, "features", None)
     return _named_rows(table, features.to_dict() if hasattr(features, "to_dict") else {})
 
 
@@ -139,7 +139,7 @@ def lines_of_table(file: BinaryIO, name: str) -> BinaryIO:
     Raises:
         DataError: the package pyarrow is missing, or the file is damaged.
     """
-    return cast(BinaryIO, _Lines(chain.from_iterable(table_rows(file, name))))
+    return cast(BinaryIO, _Lines(file, chain.from_iterable(table_rows(file, name))))
 
 
 def table_rows(file: BinaryIO, name: str) -> Iterator[Iterator[dict[str, Any]]]:
@@ -179,8 +179,8 @@ def _rows_of_batches(batches: Iterable[Any], schema: Any) -> Iterator[dict[str, 
 class _Lines:
     """Rows as the bytes of JSON Lines, some of them a read."""
 
-    def __init__(self, rows: Iterator[Any]) -> None:
-        self._rows = rows
+    def __init__(self, file: BinaryIO, rows: Iterator[Any]) -> None:
+        self._rows, self.fileno = rows, file.fileno
 
     def read(self, size: int = -1) -> bytes:
         return "".join(f"{as_line(row)}\n" for row in islice(self._rows, _READ)).encode()

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from tagkit.corpus.source.decoding import LINE_REMEDY, ByteFacts, read_lines, readable
 from tagkit.corpus.source.digests import Digests
@@ -211,7 +211,7 @@ def _content(path: str, file: BinaryIO, digests: Digests | None) -> Iterator[Bin
         # It is read in any order, in which no digest can be made on the way.
         table = file if file.seekable() else BytesIO(file.read())
         if digests is not None:
-            digests.add(path, hashlib.file_digest(table, "sha256").hexdigest())
+            digests.add(path, hashlib.file_digest(cast(Any, table), "sha256").hexdigest())
             table.seek(0)
         yield lines_of_table(table, name)
         return

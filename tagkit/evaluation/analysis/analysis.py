@@ -364,8 +364,8 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
             ""
             if _judged(report)
             else (
-                f"there are no probabilities to look at: the analysis {name} needs a model, or a file of "
-                "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
+                f"there are no probabilities to look at: the analysis {name} needs a model, or a "
+                "file of predictions in JSON Lines (jsonl) with their probabilities (confidence)"
             )
         )
     if name == "interval":
