@@ -144,7 +144,7 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
 
     assert sorted(tagkit.__all__) == [
         "Alternative", "Analysis", "Audit", "BundleError", "Calibrated", "CheckReport",
-        "CheckpointError", "ClassReport", "Config", "ConfigError", "DataError", "DeviceError",
+        "CheckpointError", "ClassReport", "Config", "ConfigError", "Corpus", "DataError", "DeviceError",
         "Document", "Doubt", "Epoch", "FileError", "Finding", "FormatError", "Generated",
         "GenerationOptions", "Interrupted", "JointReport", "LabelScore", "LearningCurve",
         "LineScore", "Listener", "Prediction", "PredictionOptions", "Predictor", "Report", "Score",

@@ -72,10 +72,8 @@ def items_of(records: Any, reading: ReaderOptions, name: str, *, tags: bool) -> 
         FormatError: a record cannot be read; its line is the record's number.
     """
     first, rows = _begun(as_rows(records, name))
-    if isinstance(first, _RECORDS):
+    if first is None or isinstance(first, _RECORDS):
         return as_items(rows, split=tags)
-    if first is None:
-        return iter(())
     source = _Rows(_lines(rows, reading.data, name), name)
     # As of a file: where one text has spans, the others have none.
     format = find_format(source, "jsonl").format
@@ -150,12 +148,14 @@ def texts_of(records: Any, data: DataConfig, name: str) -> Iterator[str]:
         text: Any = row
         if isinstance(row, Sentence | Prediction):
             text = " ".join(row.words)
+        elif isinstance(row, Document | TaggedText):
+            text = row.text
         elif data.pairs and isinstance(row, tuple):
             text = DELIMITER.join(row)
         elif not isinstance(row, str):
-            found = {"text": row.text} if isinstance(row, _RECORDS) else _record(row, data) or {}
-            text = next((found[key] for key in TEXT if key in found), None)
-            text = " ".join(found["tokens"]) if text is None and "tokens" in found else text
+            found = _record(row, data) or {}
+            words = found.get("tokens")
+            text = next((found[key] for key in TEXT if key in found), words and " ".join(words))
         if not isinstance(text, str):
             raise DataError(f"{name}: expected texts, found {clipped(repr(row))}")
         yield from text.removesuffix("\n").split("\n")
@@ -171,16 +171,19 @@ class RecordDigest:
     def __init__(self) -> None:
         """Nothing has gone through yet."""
         self.hash = sha256()
-        self._documents: dict[int | None, int] = {}
+        self._documents: dict[int, int] = {}
 
     def watched(self, items: Iterable[Item]) -> Iterator[Item]:
         """The records, each noted before it is given."""
         for item in items:
             if isinstance(item, Sentence):
                 # Numbers of documents are those of a process; which sentences share one is kept.
-                document = self._documents.setdefault(item.document, len(self._documents))
-                grouped = None if item.document is None else document
-                of: Any = (item.words, item.tags, item.features, item.labels, item.columns, grouped)
+                number = item.document
+                rank = self._documents.setdefault(number or 0, len(self._documents))
+                document = (
+                    None if number is None else (number < 0, rank)
+                )  # unmarked ones, and which
+                of: Any = item.words, item.tags, item.features, item.labels, item.columns, document
             else:
                 of = (item.text, item.spans, item.labels, item.tokens)
             self.hash.update(f"{as_line(of)}\n".encode())

@@ -101,7 +101,7 @@ def _read(path: str, data: DataConfig, given: Given) -> TextLines:
     problem_of = pair_problem if data.pairs else None
     files = [path] if path in given else text_files(path)
     lines = {
-        each: texts_of(given.get(each) or rows_of_file(each), data, each)
+        each: texts_of(given[each] if each in given else rows_of_file(each), data, each)
         for each in files
         if each in given or is_table_file(each)
     }

@@ -4,12 +4,14 @@ Texts with their labels, reports, and what else has a section of its own: compar
 learning curves. `_repr_html_` of these classes asks here (`text.json_text.notebook_html`).
 """
 
+from typing import cast
+
 from markupsafe import Markup
 
 from tagkit.corpus.formats.lines.html import draw_item
 from tagkit.errors import DataError
 from tagkit.evaluation.html_report.page import SECTIONS, Part, draw_sections, report_parts
-from tagkit.evaluation.reports.report import ShownReport
+from tagkit.evaluation.reports.report import Report, ShownReport
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined
 from tagkit.html.page import fragment
@@ -24,7 +26,7 @@ def html_of(record: object) -> str | None:
         drawn = draw_item(record, palette)
     elif isinstance(record, ShownReport):
         try:
-            drawn = _drawn(report_parts(record, None), palette)
+            drawn = _drawn(report_parts(cast(Report, record), None), palette)
         except DataError:  # of a language model, or of a kind of its own
             drawn = element("pre", str(record))
     else:

@@ -37,7 +37,7 @@ def evaluate(
     """Score predictions against gold labels, or a model on a corpus, as `tagkit eval` does.
 
     Args:
-        gold: file or records with gold tags, classes, or both.
+        gold: file or records with gold tags, classes, or both; records as `train` takes them.
         pred: the same file or records with predicted ones, such as the answers of a model; None
             where a model predicts, or for a column file that holds both gold and predicted tags.
         model: a model, or its folder, which predicts for `gold`.
