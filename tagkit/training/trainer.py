@@ -185,9 +185,8 @@ def train(
             for the moment of this call.
         corpus: train, dev and test as they were read, or parts of them; None to read them.
         train: records in place of `data.train_file`: dictionaries with the keys of JSON Lines,
-            each `Sentence`, `Document`, `(text, spans)`, `(text, class)` or list of
-            `(word, tag)`; a frame of pandas or Polars, a data set of Hugging Face, a table of
-            pyarrow or a dictionary of columns; None to read the file.
+            `Sentence`, `Document`, `(text, spans)`, `(text, class)`, lists of `(word, tag)`, a
+            frame, data set, table or dictionary of columns; None to read the file.
         dev: likewise in place of `data.dev_file`.
         test: likewise in place of `data.test_file`.
 
@@ -197,6 +196,7 @@ def train(
     """
     config, listener = as_config(config), listener_of(listener, Listener, stop)
     corpora = _corpora(corpus, {"train": train, "dev": dev, "test": test})
+    own = {} if isinstance(corpora, Corpus) else {option_of(each): each for each in corpora}
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
     path = output_folder(config)
@@ -207,8 +207,7 @@ def train(
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
     listener = undisturbed(listener, device) if processes.is_first else Listener()
-    if not isinstance(corpora, Corpus):
-        config = with_options(config, {option_of(path): path for path in corpora})
+    config = with_options(config, own) if own else config
     folder = RunFolder(path, writes=processes.is_first)
     call = _Call(config, device, threads, processes, folder, listener, budget, stop, resume)
     with folder.locked(call.notes), _own_torch_state(device, threads), oom_as_error():

@@ -19,6 +19,7 @@ from tagkit.wording import listed
 # How files begin: Parquet, Arrow's file (Feather 2 too), and Arrow's stream, as `save_to_disk` of
 # a Hugging Face data set writes it.
 _PARQUET, _ARROW, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+TABLES = (_PARQUET, _ARROW, _STREAM)
 LONGEST_START = len(_ARROW)
 _ROWS, _READ = 1000, 50  # rows of a Parquet file that are held at a time; and lines of a read
 _MISSING = ("NAType", "NaTType")  # of pandas, in place of None
@@ -109,17 +110,12 @@ def _plain(value: Any) -> Any:
     return [*value] if hasattr(value, "__iter__") else str(value)
 
 
-def is_table(start: bytes) -> bool:
-    """Whether a file that begins with these bytes is one of Parquet or Arrow."""
-    return start.startswith((_PARQUET, _ARROW, _STREAM))
-
-
 def is_table_file(path: str) -> bool:
     """Whether a path is that of such a file, and not of a pipe, which would lose its beginning."""
     if not os.path.isfile(path):
         return False
     with suppress(OSError), Path(path).open("rb") as file:
-        return is_table(file.read(LONGEST_START))
+        return file.read(LONGEST_START).startswith(TABLES)
     return False
 
 

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, cast
 
 from tagkit.corpus.source.decoding import LINE_REMEDY, ByteFacts, read_lines, readable
 from tagkit.corpus.source.digests import Digests
-from tagkit.corpus.source.rows import LONGEST_START, is_table, lines_of_table
+from tagkit.corpus.source.rows import LONGEST_START, TABLES, lines_of_table
 from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import PACKED
@@ -207,7 +207,7 @@ def _content(path: str, file: BinaryIO, digests: Digests | None) -> Iterator[Bin
     peek: Callable[[int], bytes] | None = getattr(file, "peek", None)
     with readable(name):
         start = None if peek is None else peek(LONGEST_START)  # None of one in memory
-    if start and is_table(start):
+    if start and start.startswith(TABLES):
         # It is read in any order, in which no digest can be made on the way.
         table = file if file.seekable() else BytesIO(file.read())
         if digests is not None:

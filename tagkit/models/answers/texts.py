@@ -60,6 +60,8 @@ def inputs_of(inputs: Any, data: DataConfig) -> Iterable[Any]:
     """
     if is_one(inputs) and not isinstance(inputs, Mapping):
         return [inputs]
+    if isinstance(inputs, list) and inputs and isinstance(inputs[0], str | Sentence | Document):
+        return inputs  # the usual case without a look at each
     if isinstance(inputs, Set):
         _refuse_unordered(inputs)
     return records_to_predict(inputs, data)
