@@ -20,6 +20,7 @@ import tagkit
 from tagkit import DataError, Document, Predictor, Sentence, TextSpan
 from tagkit.storage import digest_of_bytes
 
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "0.2.0"
 Row = dict[str, Any]
 SMALL = {
     "train.max_epochs": 1, "train.threads": 1, "train.device": "cpu", "encoder.hidden": 8,
@@ -277,6 +278,10 @@ def test_a_parquet_file_is_streamed_and_a_damaged_one_is_refused(tmp_path: Path)
     found: Iterator[Any] = tagkit.read(path)
     assert next(found) == Document("Text 0", labels=("a",))
     assert sum(1 for _ in found) == 4999
+    language = tagkit.load(FIXTURES / "language-model-word", "cpu")
+    texts = [f"Text {n}" for n in range(5000)]
+    of_file = language.evaluate(path)
+    assert of_file == language.evaluate(texts) == language.evaluate([{"text": "\n".join(texts)}])
     path.write_bytes(path.read_bytes()[:-9])
     with refuses(DataError, "a.parquet", "damaged"):
         list(tagkit.read(path))
@@ -291,7 +296,7 @@ def test_a_model_and_a_report_say_what_they_are(model: Predictor) -> None:
     report = model.evaluate([SENTENCE])
     assert "micro avg" in str(report)
     assert "PER" in str(report)
-    joint = tagkit.load(Path(__file__).parents[1] / "fixtures" / "0.2.0" / "both", "cpu")
+    joint = tagkit.load(FIXTURES / "both", "cpu")
     of_both = joint.evaluate([Sentence(("Ada",), ("B-PER",), labels=(min(joint.classes()),))])
     assert "whole texts right" in str(of_both)
     with refuses(AttributeError, "JointReport", "tags", "classes"):
