@@ -82,6 +82,7 @@ _PUBLIC = {
     "GenerationOptions": "tagkit.inference.generate.generation_options",
     "Generated": "tagkit.inference.generate.generation",
     "LineScore": "tagkit.inference.generate.line_scores",
+    "Corpus": "tagkit.corpus.splits.splits",
     "Trained": "tagkit.training.run_end",
     "TrainedSeeds": "tagkit.training.several.seeds",
     "Epoch": "tagkit.training.events.callbacks",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from tagkit.corpus.files import convert as convert, read as read, write as write
     from tagkit.corpus.lint.check import check as check
     from tagkit.corpus.lint.findings import CheckReport as CheckReport
+    from tagkit.corpus.splits.splits import Corpus as Corpus
     from tagkit.errors import (
         BundleError as BundleError,
         CheckpointError as CheckpointError,

@@ -144,17 +144,16 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
 
     assert sorted(tagkit.__all__) == [
         "Alternative", "Analysis", "Audit", "BundleError", "Calibrated", "CheckReport",
-        "CheckpointError", "ClassReport", "Config", "ConfigError", "DataError", "DeviceError",
-        "Document", "Doubt", "Epoch", "FileError", "Finding", "FormatError", "Generated",
-        "GenerationOptions", "Interrupted", "JointReport", "LabelScore", "LearningCurve",
-        "LineScore", "Listener", "Prediction", "PredictionOptions", "Predictor", "Report", "Score",
-        "Sentence", "SetReport", "Span", "SpanErrors", "StringAnswer", "System", "Systems",
-        "TagReport", "TagSet", "TaggedText",
-        "TaggedToken", "TagkitError", "TextGenerator", "TextSets", "TextSpan", "Trained",
-        "TrainedSeeds", "TrainingError", "Trial", "Tuned", "VectorsError", "__version__", "analyse",
-        "audit", "calibrate", "check", "compare", "convert", "evaluate", "evaluate_sets",
-        "learning_curve", "load", "load_config", "load_language_model", "read", "set_threads",
-        "train", "train_seeds", "tune", "write",
+        "CheckpointError", "ClassReport", "Config", "ConfigError", "Corpus", "DataError",
+        "DeviceError", "Document", "Doubt", "Epoch", "FileError", "Finding", "FormatError",
+        "Generated", "GenerationOptions", "Interrupted", "JointReport", "LabelScore",
+        "LearningCurve", "LineScore", "Listener", "Prediction", "PredictionOptions", "Predictor",
+        "Report", "Score", "Sentence", "SetReport", "Span", "SpanErrors", "StringAnswer", "System",
+        "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken", "TagkitError",
+        "TextGenerator", "TextSets", "TextSpan", "Trained", "TrainedSeeds", "TrainingError",
+        "Trial", "Tuned", "VectorsError", "__version__", "analyse", "audit", "calibrate", "check",
+        "compare", "convert", "evaluate", "evaluate_sets", "learning_curve", "load", "load_config",
+        "load_language_model", "read", "set_threads", "train", "train_seeds", "tune", "write",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None

@@ -24,7 +24,7 @@ from tagkit.corpus.formats.folders.file_sets import (
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import Format, target_format
 from tagkit.corpus.formats.tables.delimited import with_safe_cells
-from tagkit.corpus.source.options import ReaderOptions, silent, source_of
+from tagkit.corpus.source.options import ReaderOptions, log_note, source_of
 from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import STDIN
 from tagkit.errors import ConfigError, DataError, FormatError
@@ -58,7 +58,7 @@ def read(
     labels: bool = True,
     all_features: bool = False,
     on_error: Callable[[FormatError], None] | None = None,
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> Iterator[Sentence | Document]:
     """Records of a corpus in any format, as they are read: sentences with tags, or documents.
@@ -106,7 +106,7 @@ def write(
     to: str | None = None,
     scheme: str | None = None,
     force: bool = False,
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
 ) -> int:
     """Write records, or the answers of a model, to a file or folder in any format.
 
@@ -152,7 +152,7 @@ def convert(
     scheme: str | None = None,
     force: bool = False,
     safe_cells: bool = False,
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> int:
     """Convert a corpus to another format or tag scheme, as `tagkit convert` does.

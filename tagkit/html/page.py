@@ -1,5 +1,6 @@
 """What begins and ends a page: one file that loads nothing, runs nothing and sends nothing."""
 
+import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
@@ -9,10 +10,11 @@ from markupsafe import Markup
 
 from tagkit import __version__
 from tagkit.html.colours import rules
-from tagkit.html.elements import element
+from tagkit.html.elements import Child, element
 
 BEGINNING = "<!DOCTYPE html>"
 _STYLE_SHEET = "page.css"
+_WHOLE_PAGE = re.compile(r":root|(?<!\w)body")  # in its rules
 
 
 @cache
@@ -40,6 +42,13 @@ def page_head(title: str) -> Markup:
         f'<meta name="generator" content="tagkit {__version__}">\n'
         f"{element('title', title)}\n{style}\n</head>\n<body>\n"
     )
+
+
+def fragment(*drawn: Child) -> Markup:
+    """A part of a page by itself, as in a notebook, whose own style it leaves as it is."""
+    # A scope without a name is the element around it.
+    style = _WHOLE_PAGE.sub(":scope", style_sheet())
+    return element("div", Markup(f"<style>@scope{{{style}}}</style>"), *drawn)
 
 
 def page_end() -> Markup:

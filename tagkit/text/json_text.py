@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
@@ -61,6 +62,16 @@ class Record:
         """
         shown = [each.name for each in fields(self) if not each.metadata.get(INTERNAL)]  # type: ignore[arg-type]
         return {name: plain(getattr(self, name)) for name in shown}
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
+
+
+def notebook_html(record: object) -> str | None:
+    """What a notebook shows of a record in place of its repr; None for the repr."""
+    # A notebook asks the record, and what draws it knows all kinds of records: from far above.
+    found: str | None = import_module("tagkit.evaluation.html_report.notebook").html_of(record)
+    return found
 
 
 def from_json(content: bytes) -> Any:

@@ -27,7 +27,7 @@ from tagkit.inference.score.score import Annotated, annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.feature_crf.feature_crf import SHARES
 from tagkit.storage import encoded
-from tagkit.text.json_text import plain, to_json
+from tagkit.text.json_text import notebook_html, plain, to_json
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run, loss_of_guessing
 from tagkit.training.events.callbacks import CURVES, Epoch, Finding
 from tagkit.training.folder.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
@@ -73,6 +73,10 @@ class Trained:
     ended: Ending
     skipped: int
     findings: tuple[Finding, ...]
+
+    def _repr_html_(self) -> str:
+        curves = drawn_curves(self.epochs, self.criterion).decode().partition("\n")[2]
+        return curves + (notebook_html(self.dev) or "")
 
     def to_dict(self) -> dict[str, Any]:
         """What the run was and found, as values that JSON has; without model and predictions."""

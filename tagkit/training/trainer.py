@@ -15,7 +15,8 @@ from typing import Any, cast
 
 import torch
 
-from tagkit.config import Config, TrainConfig, as_config
+from tagkit.config import Config, TrainConfig, as_config, with_options
+from tagkit.corpus.records.objects import Given, option_of, path_of
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError, DataError, DeviceError, Interrupted
 from tagkit.features import Ids
@@ -37,7 +38,7 @@ from tagkit.training.readout import solve_readout
 from tagkit.training.run_end import Trained, finish, interrupt
 from tagkit.training.setup.run_settings import is_closed_form
 from tagkit.training.setup.setup import Prepared, fit, prepare
-from tagkit.wording import clipped
+from tagkit.wording import clipped, joined
 
 
 def training_loop(run: Run) -> Ending:
@@ -162,6 +163,9 @@ def train(
     stop: threading.Event | None = None,
     started_s: float | None = None,
     corpus: Corpus | None = None,
+    train: Any = None,
+    dev: Any = None,
+    test: Any = None,
 ) -> Trained:
     """Train a model as the configuration says, save it, and score it.
 
@@ -177,17 +181,22 @@ def train(
         stop: once it is set, the run saves a checkpoint after the current step and ends.
         started_s: the moment, by `time.monotonic()`, from which `train.max_minutes` counts; None
             for the moment of this call.
-        corpus: train, dev and test, of parts of the files, say; None to read the files.
+        corpus: train, dev and test as they were read, or parts of them; None to read them.
+        train: records in place of `data.train_file`: dictionaries with the keys of JSON Lines,
+            `Sentence`, `Document`, `(text, spans)`, `(text, class)`, lists of `(word, tag)`, a
+            frame, data set, table or dictionary of columns; None to read the file.
+        dev: likewise in place of `data.dev_file`.
+        test: likewise in place of `data.test_file`.
 
     Raises:
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
         Interrupted: `stop` was set.
     """
     config, listener = as_config(config), listener_of(listener, Listener, stop)
+    corpora = _corpora(corpus, {"train": train, "dev": dev, "test": test})
+    own = {} if isinstance(corpora, Corpus) else {option_of(each): each for each in corpora}
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
-    if corpus is not None and not isinstance(corpus, Corpus):
-        raise DataError(f"corpus: expected a Corpus, found {clipped(repr(corpus))}")
     path = output_folder(config)
     refuse_unfit(config, resume=resume)
     # Started before the corpora are read: that time counts too.
@@ -196,6 +205,7 @@ def train(
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
     listener = undisturbed(listener, device) if processes.is_first else Listener()
+    config = with_options(config, own) if own else config
     folder = RunFolder(path, writes=processes.is_first)
     call = _Call(config, device, threads, processes, folder, listener, budget, stop, resume)
     with folder.locked(call.notes), _own_torch_state(device, threads), oom_as_error():
@@ -203,7 +213,23 @@ def train(
         torch.manual_seed(config.train.seed)
         # After the header, and not at all where there is a checkpoint: it may take minutes.
         fits_later = device.type == "cpu"
-        return _train(call, _prepare(call, corpus, fits=not fits_later), fits_later=fits_later)
+        prepared = _prepare(call, corpora, fits=not fits_later)
+        return _train(call, prepared, fits_later=fits_later)
+
+
+def _corpora(corpus: Corpus | None, records: Mapping[str, Any]) -> Corpus | Given:
+    """What is given in place of files: a corpus, or records by the paths that stand for them.
+
+    Raises:
+        DataError: both are, or the corpus is none.
+    """
+    given = {path_of(name): each for name, each in records.items() if each is not None}
+    if corpus is not None and not isinstance(corpus, Corpus):
+        raise DataError(f"corpus: expected a Corpus, found {clipped(repr(corpus))}")
+    if corpus is not None and given:
+        names = joined([*records])
+        raise DataError(f"expected either corpus, which has all three splits, or {names}")
+    return corpus or given
 
 
 def device_of(config: Config) -> torch.device:
@@ -273,7 +299,7 @@ def _own_torch_state(device: torch.device, threads: int) -> Iterator[None]:
         yield
 
 
-def _prepare(call: _Call, corpus: Corpus | None, *, fits: bool) -> Prepared:
+def _prepare(call: _Call, corpus: Corpus | Given, *, fits: bool) -> Prepared:
     """What the training loop needs; the folder is as it was until then.
 
     Raises:

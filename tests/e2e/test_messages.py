@@ -135,7 +135,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("eval --gold good.conll --pred none.conll", ("none.conll",)),
     ("eval --gold plain.conll --pred plain.conll --strict", ("--strict",)),
     ("eval --gold plain.conll --pred plain.conll --scheme foo", ("foo", "iob2")),
-    ("eval --gold good.conll --pred good.conll --calibration", ("--calibration",)),
+    ("eval --gold good.conll --pred good.conll --calibration", ("analysis calibration",)),
     ("eval --gold good.conll --pred good.conll --label-column 1", ("--label-column",)),
     # Generation.
     (f"generate {LANGUAGE} --greedy --beam 3", ("--greedy", "--beam")),

@@ -10,7 +10,7 @@ from tagkit.corpus.lint.checks import CHECKS, Problem
 from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts
 from tagkit.corpus.lint.summary import LabelSummary, Locator, Summary, summarise
 from tagkit.corpus.records.notations import expecting
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.corpus.source.source import source_name
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.errors import DataError
@@ -24,7 +24,7 @@ _ORDER = {"error": 0, "warning": 1, "note": 2}
 def check(
     paths: str | Path | Sequence[str | Path],
     *,
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> CheckReport:
     """Check corpora for errors and describe them, as `tagkit check` does; nothing is written.
@@ -50,7 +50,7 @@ def check(
 
 
 def check_files(
-    paths: Sequence[str], data: DataConfig, note: Callable[[str], None] = silent
+    paths: Sequence[str], data: DataConfig, note: Callable[[str], None] = log_note
 ) -> CheckReport:
     """As `check`, for files that are read as `data` says."""
     files: list[Summary] = []

@@ -1,5 +1,6 @@
 """How a file is to be read, and what its reader returns and reports."""
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,15 @@ from tagkit.text.notation import USUAL, Notation
 from tagkit.text.records import Document, Sentence
 
 Item = Sentence | Document
+
+
+_LOGGER = logging.getLogger("tagkit")
+_LOGGER.addHandler(logging.NullHandler())  # so that Python shows nothing where nobody listens
+
+
+def log_note(text: str) -> None:
+    """Hands a note to `logging`: what public functions do with notes unless they are told."""
+    _LOGGER.info("%s", text)
 
 
 def silent(_: str) -> None:

@@ -5,6 +5,7 @@ recognised by, and what only the bytes show, are kept from the one reading.
 """
 
 import gzip
+import hashlib
 import os
 import select
 import shutil
@@ -17,10 +18,11 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from tagkit.corpus.source.decoding import LINE_REMEDY, ByteFacts, read_lines, readable
 from tagkit.corpus.source.digests import Digests
+from tagkit.corpus.source.rows import LONGEST_START, TABLES, lines_of_table
 from tagkit.errors import DataError, FileError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import PACKED
@@ -179,12 +181,8 @@ def open_bytes(path: str, digests: Digests | None = None) -> Iterator[BinaryIO]:
     Raises:
         DataError: it cannot be opened, or it is standard input and has been read before.
     """
-    watch = digests.watch if digests is not None else _unwatched
     if path == STDIN:
-        with (
-            watch(path, _standard_input()) as stream,
-            _unpacked(stream, source_name(path)) as content,
-        ):
+        with _content(path, _standard_input(), digests) as content:
             yield content
         return
     if not path:  # as of a shell's variable that is not set
@@ -195,44 +193,50 @@ def open_bytes(path: str, digests: Digests | None = None) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
-    with (
-        file,
-        watch(path, cast(BinaryIO, file)) as stream,
-        _unpacked(stream, source_name(path)) as content,
-    ):
+    with file, _content(path, cast(BinaryIO, file), digests) as content:
         yield content
+
+
+@contextmanager
+def _content(path: str, file: BinaryIO, digests: Digests | None) -> Iterator[BinaryIO]:
+    """What a file holds: its bytes, what gzip has packed, or the rows of a table as JSON Lines.
+
+    Raises:
+        DataError: it cannot be read; with the file's name.
+    """
+    name = source_name(path)
+    # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz. Of
+    # a pipe this waits for its first bytes, which the next read gives at once.
+    peek: Callable[[int], bytes] | None = getattr(file, "peek", None)
+    with readable(name):
+        longest = max(LONGEST_START, *map(len, _PACKED))
+        start = None if peek is None else peek(longest)  # None of one in memory
+    packed = next((_PACKED[each] for each in _PACKED if start and start.startswith(each)), "")
+    if packed:
+        raise DataError(f"{name}: is compressed: unpack it with `{packed}`, or use gzip")
+    if start and start.startswith(TABLES):
+        # It is read in any order, in which no digest can be made on the way.
+        table = file if file.seekable() else BytesIO(file.read())
+        if digests is not None:
+            digests.add(path, hashlib.file_digest(cast(Any, table), "sha256").hexdigest())
+            table.seek(0)
+        yield lines_of_table(table, name)
+        return
+    watch = digests.watch if digests is not None else _unwatched
+    with watch(path, file) as stream:
+        if start == b"" and file.isatty():  # not asked again: it would wait for a second Ctrl-D
+            yield BytesIO()
+        elif start and start.startswith(_GZIP):
+            with gzip.open(stream) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield stream
 
 
 @contextmanager
 def _unwatched(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
     """The file itself."""
     yield file
-
-
-@contextmanager
-def _unpacked(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
-    """What a file holds; it stays open.
-
-    Raises:
-        DataError: it cannot be read; with the file's name.
-    """
-    # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz. Of
-    # a pipe this waits for its first bytes, which the next read gives at once.
-    peek: Callable[[int], bytes] | None = getattr(file, "peek", None)
-    if peek is None:  # one in memory
-        yield file
-        return
-    with readable(name):
-        start = peek(max(map(len, _PACKED)))
-    if program := next((_PACKED[each] for each in _PACKED if start.startswith(each)), ""):
-        raise DataError(f"{name}: is compressed: unpack it with `{program}`, or use gzip")
-    if not start and file.isatty():  # not asked again: it would wait for a second Ctrl-D
-        yield BytesIO()
-    elif start.startswith(_GZIP):
-        with gzip.open(file) as unpacked:
-            yield cast(BinaryIO, unpacked)
-    else:
-        yield file
 
 
 def _standard_input() -> BinaryIO:

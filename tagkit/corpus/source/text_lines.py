@@ -10,12 +10,14 @@ import tempfile
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from hashlib import sha256
+from itertools import chain, pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 from tagkit.corpus.source.decoding import is_utf_8, read_lines
@@ -85,6 +87,7 @@ class TextLines:
         encoding: str = "utf-8",
         max_line_chars: int = MAX_LINE_CHARS,
         problem_of: Callable[[str], str | None] | None = None,
+        given: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> None:
         """Read all files once, to check them and to find their lines.
 
@@ -96,6 +99,7 @@ class TextLines:
             encoding: of all of them.
             max_line_chars: a longer line is refused.
             problem_of: what is wrong with a line, or None; None to accept all.
+            given: lines by the paths that stand for them, in place of those of files.
 
         Raises:
             DataError: a file cannot be read, or no file has a line that is not blank.
@@ -103,7 +107,12 @@ class TextLines:
                 problem.
         """
         paths = [paths] if isinstance(paths, str) else list(paths)
-        self._files = [self._indexed(path, encoding, max_line_chars, problem_of) for path in paths]
+        self._files = [
+            self._copied(path, given[path], problem_of)
+            if path in given
+            else self._indexed(path, encoding, max_line_chars, problem_of)
+            for path in paths
+        ]
         digests = [file.digest for file in self._files]
         joined = "".join(f"{digest}\n" for digest in digests).encode()
         self.digest = digests[0] if len(digests) == 1 else digest_of_bytes(joined)
@@ -191,25 +200,46 @@ class TextLines:
                 # A byte order mark is in the file, and in no line of it.
                 place = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
                 file.seek(0)
-            begins = True  # whether the next line begins a document
-            number = 0
-            for lines in read_lines(file, name, encoding, max_line_chars=max_line_chars):
-                for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
-                    if problem_of and (problem := problem_of(line.removesuffix("\r"))):
-                        raise FormatError(name, number, problem)
-                    content = f"{line}\n".encode()
-                    is_blank = not line.strip()
-                    if not is_blank:
-                        if begins:
-                            found.starts.append(len(found.places))
-                        found.places.append(place)
-                    begins = is_blank
-                    place += len(content)
-                    if copy is not None:
-                        copy.write(content)
-            if copy is not None:
-                copy.flush()
+            pieces = read_lines(file, name, encoding, max_line_chars=max_line_chars)
+            self._index(found, chain.from_iterable(pieces), place, problem_of)
         return found
+
+    def _copied(
+        self, path: str, lines: Iterable[str], problem_of: Callable[[str], str | None] | None
+    ) -> _File:
+        """Lines that no file holds, in a copy."""
+        found = _File(path, "", self._copies.name)
+        found.digest = self._index(found, lines, self._copies.tell(), problem_of)
+        return found
+
+    def _index(
+        self,
+        found: _File,
+        lines: Iterable[str],
+        place: int,
+        problem_of: Callable[[str], str | None] | None,
+    ) -> str:
+        """Note where each line begins, the first one at `place`; the digest of all of them."""
+        copy = self._copies if found.mark is None else None
+        digest = sha256()
+        begins = True  # whether the next line begins a document
+        for number, line in enumerate(lines, 1):
+            if problem_of and (problem := problem_of(line.removesuffix("\r"))):
+                raise FormatError(found.name, number, problem)
+            content = f"{line}\n".encode()
+            is_blank = not line.strip()
+            if not is_blank:
+                if begins:
+                    found.starts.append(len(found.places))
+                found.places.append(place)
+            begins = is_blank
+            place += len(content)
+            if copy is not None:
+                copy.write(content)
+                digest.update(content)
+        if copy is not None:
+            copy.flush()
+        return digest.hexdigest()
 
 
 def _text(line: bytes) -> str:

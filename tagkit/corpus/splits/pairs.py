@@ -17,8 +17,10 @@ from typing import Any
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.tables.csv_rows import are_rows_of_csv, csv_rows
 from tagkit.corpus.records.dataset import Split, draw, hold_out
+from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.options import ReaderOptions, source_of
+from tagkit.corpus.source.rows import as_line, as_rows
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.hallucination import with_hallucinated
 from tagkit.corpus.splits.splits import Corpus
@@ -40,7 +42,7 @@ _TOKENS = "tokens"
 _Row = tuple[int, str, tuple[str, ...], str, Extra]
 
 
-def read_pairs(config: Config) -> Corpus:
+def read_pairs(config: Config, given: Given = NONE_GIVEN) -> Corpus:
     """Train, dev and test; without `data.dev_file` a part of train is held out as dev.
 
     Raises:
@@ -50,21 +52,21 @@ def read_pairs(config: Config) -> Corpus:
     data = config.data
     if not data.train_file:
         raise DataError("no training corpus: name one with data.train_file")
-    train = read_pair_file(data.train_file, data)
+    train = read_pair_file(data.train_file, data, given)
     if data.dev_file:
-        dev = read_pair_file(data.dev_file, data)
+        dev = read_pair_file(data.dev_file, data, given)
     else:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
     if data.train_sentences:
         train = draw(train, data.train_sentences, config.train.seed)
     if data.hallucinated:
         train = with_hallucinated(train, data.hallucinated, config.train.seed)
-    test = read_pair_file(data.test_file, data) if data.test_file else None
+    test = read_pair_file(data.test_file, data, given) if data.test_file else None
     return Corpus(train, dev, test)
 
 
-def read_pair_file(path: str, data: DataConfig) -> Split:
-    """One corpus of pairs.
+def read_pair_file(path: str, data: DataConfig, given: Given = NONE_GIVEN) -> Split:
+    """One corpus of pairs: a file, or records that are given in its place.
 
     Raises:
         DataError: it cannot be read, or has no pairs.
@@ -73,7 +75,9 @@ def read_pair_file(path: str, data: DataConfig) -> Split:
     digests = Digests()
     rows: Iterator[_Row]
     names = path.split(",")
-    if len(names) == 2 and not os.path.exists(path):
+    if path in given:
+        rows = _given(given[path], path)
+    elif len(names) == 2 and not os.path.exists(path):
         sources = [source_of(name, data, digests) for name in names]
         rows = _side_by_side(*sources)
     else:
@@ -86,8 +90,12 @@ def read_pair_file(path: str, data: DataConfig) -> Split:
     )  # fmt: skip
     if not sentences:
         raise DataError(f"{path}: expected pairs of a source and a target, found none")
-    read = [digests.of(name) or "" for name in names]
-    digest = read[0] if len(read) == 1 else digest_of_bytes("\n".join(read).encode())
+    if path in given:
+        lines = (as_line((each.words, each.targets)) for each in sentences)
+        digest = digest_of_bytes("\n".join(lines).encode())
+    else:
+        read = [digests.of(name) or "" for name in names]
+        digest = read[0] if len(read) == 1 else digest_of_bytes("\n".join(read).encode())
     return Split(path=path, sentences=sentences, detection=None, digest=digest)
 
 
@@ -172,19 +180,32 @@ def _records(source: Source) -> Iterator[_Row]:
             record = from_json(line.encode())
         except ValueError as error:
             raise FormatError(source.name, number, f"expected JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise FormatError(source.name, number, f"expected an object, found {kind_of(record)}")
-        try:
-            text = source_in(record)
-            targets = _strings_in(record, REFERENCES) or _strings_in(record, TARGETS)
-            if text is None or not targets:
-                missing = "source" if text is None else "target"
-                raise ValueError(f'expected a "{missing}", found {", ".join(record) or "none"}')
-            known = {*SOURCES, *TARGETS, *FEATURES, *REFERENCES}
-            extra = tuple((key, value) for key, value in record.items() if key not in known)
-            yield number, text, targets, features_in(record), extra
-        except ValueError as error:
-            raise FormatError(source.name, number, str(error)) from None
+        yield _pair_in(record, source.name, number)
+
+
+def _pair_in(record: Any, name: str, number: int) -> _Row:
+    """The pair of a record."""
+    if not isinstance(record, dict):
+        raise FormatError(name, number, f"expected an object, found {kind_of(record)}")
+    try:
+        text = source_in(record)
+        targets = _strings_in(record, REFERENCES) or _strings_in(record, TARGETS)
+        if text is None or not targets:
+            missing = "source" if text is None else "target"
+            raise ValueError(f'expected a "{missing}", found {", ".join(record) or "none"}')
+        known = {*SOURCES, *TARGETS, *FEATURES, *REFERENCES}
+        extra = tuple((key, value) for key, value in record.items() if key not in known)
+        return number, text, targets, features_in(record), extra
+    except ValueError as error:
+        raise FormatError(name, number, str(error)) from None
+
+
+def _given(records: Any, name: str) -> Iterator[_Row]:
+    """Records of a program: rows as JSON Lines has them, or tuples of strings."""
+    for number, row in enumerate(as_rows(records, name), 1):
+        if isinstance(row, tuple | list) and all(isinstance(each, str) for each in row):
+            row = dict(zip((SOURCES[0], TARGETS[0], FEATURES[0]), row, strict=False))
+        yield _pair_in(row, name, number)
 
 
 def source_in(record: dict[str, Any]) -> str | None:

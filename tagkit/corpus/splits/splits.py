@@ -3,31 +3,25 @@
 Nothing here knows what task a model has. `LabelKinds` says which labels a corpus must have, and
 that is all that reading depends on. What an option finds in a corpus, its documents, phrases of
 trees or a format that has no such option, is added to the corpus as notes.
-
-Corpora of a language model are plain texts, or pairs, in the units of the model: each is a file, or
-a folder of files that are a text each.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
-from pathlib import Path
+from itertools import pairwise
+from typing import Any
 
 from tagkit.config import Config, DataConfig
-from tagkit.corpus.formats.columns.grid import grid_of
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.records.notations import expecting, respelled
+from tagkit.corpus.records.objects import NONE_GIVEN, Given, RecordDigest, items_of
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
-from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.layout import NO_TAGS, Layout, refuse_answers
-from tagkit.corpus.source.options import Item, ReaderOptions, source_of
+from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pipes import refuse_one_pipe_for_two
-from tagkit.corpus.source.source import STDIN, Source, source_name
-from tagkit.corpus.source.text_lines import TextLines
+from tagkit.corpus.source.source import Source, source_name
 from tagkit.corpus.splits.counts import check_classes, check_variety, several_classes
 from tagkit.corpus.splits.expected_labels import (
     format_with_labels,
@@ -37,14 +31,11 @@ from tagkit.corpus.splits.expected_labels import (
 )
 from tagkit.corpus.splits.weights import read_weights
 from tagkit.errors import ConfigError, DataError, FormatError
-from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
-from tagkit.text.unit_kinds import UNIT_KINDS
-from tagkit.text.units import Units
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import joined, plural, quoted, reason
+from tagkit.wording import joined, plural, quoted
 
 _ALL_OUTSIDE = "every tag is O, so there is nothing to learn"
 
@@ -81,25 +72,26 @@ class Corpus:
         return sum(unseen) / len(unseen) if unseen else None
 
 
-def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
+def load_corpus(config: Config, kinds: LabelKinds, given: Given = NONE_GIVEN) -> Corpus:
     """Train, dev and test as the configuration says; dev is split off train where there is none.
 
     Args:
         config: names the files and says how they are read.
         kinds: of labels that each of them must have.
+        given: records of a program, by the paths that stand for them in the configuration.
 
     Raises:
         DataError: a file is missing, empty, or unfit to learn from.
         FormatError: a line cannot be read.
     """
     refuse_one_pipe_for_two(config.data)
-    train = read_train(config, kinds)
-    dev = read_scored(config.data.dev_file, config, kinds, train)
-    test = read_scored(config.data.test_file, config, kinds, train)
+    train = read_train(config, kinds, given)
+    dev = read_scored(config.data.dev_file, config, kinds, train, given)
+    test = read_scored(config.data.test_file, config, kinds, train, given)
     return as_corpus(config, kinds, train, dev, test)
 
 
-def read_train(config: Config, kinds: LabelKinds) -> Split:
+def read_train(config: Config, kinds: LabelKinds, given: Given = NONE_GIVEN) -> Split:
     """The training corpus, of which no part is held out yet; arguments as of `load_corpus`.
 
     Raises:
@@ -110,7 +102,7 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     data = config.data
     if not data.train_file:
         raise DataError("no training corpus: name one with data.train_file")
-    train = read_split(data.train_file, data, kinds, None)
+    train = _read(data.train_file, data, kinds, None, given)
     if data.tree_phrases:
         train = distinct_phrases(train)
     train = with_option_notes(train, data)
@@ -126,12 +118,22 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     return train
 
 
-def read_scored(path: str, config: Config, kinds: LabelKinds, train: Split) -> Split | None:
+def read_scored(
+    path: str, config: Config, kinds: LabelKinds, train: Split, given: Given = NONE_GIVEN
+) -> Split | None:
     """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
     data = config.data.model_copy(update={"tree_phrases": False})
     data = expecting(data, None, train.notation)
-    return read_split(path, data, kinds, train.scheme) if path else None
+    return _read(path, data, kinds, train.scheme, given) if path else None
+
+
+def _read(
+    path: str, data: DataConfig, kinds: LabelKinds, expected: str | None, given: Given
+) -> Split:
+    if path in given:
+        return split_of_records(given[path], data, kinds, expected, path)
+    return read_split(path, data, kinds, expected)
 
 
 def as_corpus(
@@ -264,7 +266,7 @@ def _refuse_one_line(source: Source) -> None:
 
 
 def split_of_records(
-    items: Iterable[Item],
+    records: Any,
     data: DataConfig,
     kinds: LabelKinds,
     expected: str | None,
@@ -273,7 +275,7 @@ def split_of_records(
     """A corpus of records that a program has.
 
     Args:
-        items: the records.
+        records: of any kind that `corpus.records.objects` describes.
         data: how documents become sentences.
         kinds: as for `read_split`.
         expected: as for `read_split`.
@@ -286,14 +288,23 @@ def split_of_records(
     reading = ReaderOptions(
         data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
     )
+    digest, over_ends = RecordDigest(), SpansOverEnds()
+    # Spans of a text without classes are those of its sentences, as in a file.
+    items = digest.watched(items_of(records, reading, name, tags=kinds.tags))
     usual = respelled(iter(items), name, expecting(data, expected), notes.append)
-    sentences = tuple(_with_labels(to_sentences(usual.items, reading), kinds, name))
+    read = to_sentences(usual.items, reading, over_ends=over_ends)
+    sentences = tuple(_with_labels(read, kinds, name))
     if not sentences:
         raise holds_nothing(name, kinds)
     found = "records without them"
-    detection = _scheme(sentences, data, name, expected, found) if kinds.tags else None
-    said = tuple(dict.fromkeys(notes))
-    return Split(name, sentences, detection, said, notation=usual.notation)
+    return Split(
+        path=name,
+        sentences=sentences,
+        detection=_scheme(sentences, data, name, expected, found) if kinds.tags else None,
+        notes=tuple(dict.fromkeys([*notes, *over_ends.notes(name)])),
+        digest=digest.hash.hexdigest(),
+        notation=usual.notation,
+    )
 
 
 def _scheme(
@@ -447,127 +458,3 @@ def not_of(split: Split, option: str) -> str:
 # Lines, of which nine of ten show what a file is, up to the first one that is no token's. A text
 # may have a book a line.
 _LOOKED_AT, _LONGEST_LINE = 200, 1000
-
-
-def read_texts(data: DataConfig) -> Corpus:
-    """The texts; without `data.dev_file`, the last lines of the training text are dev.
-
-    Raises:
-        ConfigError: byte pairs need a package that is missing.
-        DataError: a text cannot be read, or is too short.
-        FormatError: bytes that are not of the encoding, a line that is too long, or one that is not
-            a pair, with `data.pairs`.
-    """
-    if not data.train_file:
-        raise DataError("no training corpus: name one with data.train_file")
-    lines = _read(data.train_file, data)
-    stop = len(lines)
-    if not data.dev_file:
-        # The last ones, and not some of all: a text is learnt in its order.
-        stop -= max(1, round(stop * data.dev_fraction))
-    if not stop:
-        raise DataError(
-            f"{data.train_file}: one line is not enough to split off a dev corpus; name one with "
-            "data.dev_file"
-        )
-    units = _units(data, lines.lines(0, stop))
-    if data.dev_file:
-        dev = read_text(data.dev_file, data, units)
-    else:
-        name = f"{Path(data.train_file).name} (split off)"
-        dev = _split(name, UnitLines(lines, units, stop))
-    test = None
-    if data.test_file:
-        test = read_text(data.test_file, data, units)
-    train = _split(data.train_file, UnitLines(lines, units, 0, stop), lines)
-    return Corpus(train, dev, test)
-
-
-def refuse_inside(output: str, data: DataConfig) -> None:
-    """Refuse an output that would be part of a corpus, which each file in its folder is.
-
-    Raises:
-        ConfigError: it lies in the folder of a corpus.
-    """
-    place = Path(os.path.realpath(output))
-    for path in (data.train_file, data.dev_file, data.test_file):
-        if os.path.isdir(path) and place.is_relative_to(os.path.realpath(path)):
-            raise ConfigError(
-                "output.dir",
-                [
-                    (
-                        f"{output} lies in {path}, all of whose files are text to read; name "
-                        "another (output.dir)"
-                    )
-                ],
-            )
-
-
-def read_text(path: str, data: DataConfig, units: Units) -> Split:
-    """A text in units that are there already.
-
-    Raises:
-        DataError: it cannot be read, or has no lines.
-        FormatError: as for `read_texts`.
-    """
-    lines = _read(path, data)
-    return _split(path, UnitLines(lines, units), lines)
-
-
-def _read(path: str, data: DataConfig) -> TextLines:
-    problem_of = pair_problem if data.pairs else None
-    return TextLines(text_files(path), data.encoding, data.max_line_chars, problem_of)
-
-
-def text_files(path: str) -> list[str]:
-    """A file alone; of a folder all files in it and in its folders, by the order of their names.
-
-    Hidden files are left out.
-
-    Raises:
-        DataError: a folder cannot be read, is a link inside another, or has no file.
-    """
-    if path == STDIN or not os.path.isdir(path):
-        return [path]
-    found = list(_inside(Path(path)))
-    if not found:
-        raise DataError(f"{path}: expected files of text in this folder, found none")
-    return found
-
-
-def _inside(folder: Path) -> Iterator[str]:
-    try:
-        # Sorted, as the order of a file system differs between machines, and a text has its order.
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be read as a folder: {reason(error)}") from None
-    for entry in entries:
-        if not entry.is_dir():
-            yield str(entry)
-        elif entry.is_symlink():
-            # It may lead back to a folder that holds it, and no digest of a folder follows it.
-            raise DataError(
-                f"{entry}: is a link to a folder, which is not followed; move its files here"
-            )
-        else:
-            yield from _inside(entry)
-
-
-def _units(data: DataConfig, lines: Iterable[str]) -> Units:
-    """The units that `data.unit` names; byte pairs are learnt from the lines."""
-    # Either side of a pair is cut by itself.
-    texts = (side for line in lines for side in line.split(DELIMITER)) if data.pairs else lines
-    units = UNIT_KINDS[data.unit].learn(texts, data.bpe_size)
-    return PairUnits(units) if data.pairs else units
-
-
-def _split(path: str, units: UnitLines, lines: TextLines | None = None) -> Split:
-    """A text as a corpus; with its `lines`, notes say what they look like."""
-    first = iter(()) if lines is None else lines.lines(0, min(len(lines), _LOOKED_AT))
-    grid = grid_of([*takewhile(lambda line: len(line) <= _LONGEST_LINE, first)])
-    notes: tuple[str, ...] = ()
-    if grid is not None and grid.has_tags and grid.has_groups:
-        notes = (f"{path}: read as plain text, and looks like a column file ({grid.shape}): "
-                 "tagkit convert makes plain text of it",)  # fmt: skip
-    digest = lines.digest if lines is not None else None
-    return Split(path=path, sentences=units, detection=None, notes=notes, digest=digest)

@@ -360,8 +360,8 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
     if name == "calibration":
         if not _judged(report):
             return (
-                f"there are no probabilities to look at: {name}=... needs a model, or a file of "
-                "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
+                f"there are no probabilities to look at: the analysis {name} needs a model, or a "
+                "file of predictions in JSON Lines (jsonl) with their probabilities (confidence)"
             )
         return ""
     if name == "interval":

@@ -140,7 +140,7 @@ def report_page(title: str, about: str, parts: Sequence[Part]) -> str:
     palette = Palette()
     for label in chain.from_iterable(each.report.types for each in scored):
         palette.class_of(label)
-    sections = list(_sections(parts, palette))
+    sections = list(draw_sections(parts, palette))
     links = joined(
         element("li", element("a", heading, href=f"#{anchor}")) for anchor, heading, _ in sections
     )
@@ -159,7 +159,7 @@ def report_page(title: str, about: str, parts: Sequence[Part]) -> str:
     return str(joined([page_head(title), header, element("main", body), made, page_end()]))
 
 
-def _sections(parts: Iterable[Part], palette: Palette) -> Iterator[tuple[str, str, Markup]]:
+def draw_sections(parts: Iterable[Part], palette: Palette) -> Iterator[tuple[str, str, Markup]]:
     """Anchor, heading and content of each section that there is something for."""
     found = list(parts)
     for section in SECTIONS:

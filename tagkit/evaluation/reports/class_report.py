@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from tagkit.evaluation.reports.column_report import ColumnsReport
-from tagkit.evaluation.reports.report import LabelScores, Report, head_of
+from tagkit.evaluation.reports.report import LabelScores, Report, ReportOfParts, head_of
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.areas import ClassAreas, class_areas
 from tagkit.evaluation.scores.metrics import (
@@ -79,7 +79,7 @@ class ClassReport(LabelScores):
 
 
 @dataclass(frozen=True, slots=True)
-class JointReport:
+class JointReport(ReportOfParts):
     """Scores of tags and of classes that one model predicts.
 
     Attributes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from tagkit.evaluation.reports.report import head_of
+from tagkit.evaluation.reports.report import ReportOfParts, head_of
 from tagkit.evaluation.reports.tag_report import TagReport, make_tag_report
 from tagkit.evaluation.scores.metrics import MEAN, added_tag_metrics
 from tagkit.evaluation.scores.outcomes import Outcomes
@@ -96,7 +96,7 @@ class ColumnReport(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnsReport:
+class ColumnsReport(ReportOfParts):
     """Scores of all columns of a model, in the order of `data.tag_column`.
 
     Attributes:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.evaluation.reports.report import LANGUAGE, head_of
+from tagkit.evaluation.reports.report import LANGUAGE, ReportOfParts, head_of
 from tagkit.text.json_text import plain
 
 _LONG = 1e12  # a perplexity from here on is shown by its first digits and its power of ten
@@ -49,7 +49,7 @@ class PairFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageReport:
+class LanguageReport(ReportOfParts):
     """How probable a text is.
 
     Attributes:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 
 from tagkit.evaluation.scores.metrics import (
@@ -13,8 +14,10 @@ from tagkit.evaluation.scores.metrics import (
     headline_metric,
     history_values,
 )
-from tagkit.text.json_text import Record
+from tagkit.evaluation.scores.scores import Score
+from tagkit.text.json_text import Record, notebook_html
 from tagkit.text.unit_kinds import UNIT_KINDS
+from tagkit.wording import listed
 
 LANGUAGE = "language-model"  # `kind` of the report of one
 
@@ -33,6 +36,15 @@ class Report(Protocol):
     def measure(self) -> str:
         """Name of the headline, such as "F1", "accuracy" or "cross-entropy"."""
 
+    @property
+    def micro(self) -> Score:
+        """Precision, recall and F1 over all labels.
+
+        Raises:
+            AttributeError: it is a report of several parts (`tags.micro`, `classes.micro`), or of a
+                language model.
+        """
+
     def parts(self) -> dict[str, float]:
         """Every metric by its name in `dev_scores` of history.jsonl."""
 
@@ -40,7 +52,38 @@ class Report(Protocol):
         """Plain values, for JSON: `kind`, the sort of report, `measure`, `headline`, and others."""
 
 
-class LabelScores(Record):
+class ShownReport:
+    """A report that prints as its table, and that a notebook shows as pages do."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """The lines that `tagkit eval` prints."""
+        # The text of reports knows every kind of them, and so is above each.
+        text = import_module("tagkit.evaluation.reports.report_text")
+        return "\n".join(text.report_lines(self))
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
+
+
+class ReportOfParts(ShownReport):
+    """A report whose scores are in its parts, or that has none of labels."""
+
+    __slots__ = ()
+
+    @property
+    def micro(self) -> Score:
+        """There is none.
+
+        Raises:
+            AttributeError: always, with what there is.
+        """
+        names = listed(sorted(name for name in dir(self) if name[0] != "_" and name != "micro"))
+        raise AttributeError(f"a {type(self).__name__} has no micro average; it has {names}")
+
+
+class LabelScores(ShownReport, Record):
     """What reports on labels of one kind have in common; each has fields of its own."""
 
     __slots__ = ()
@@ -67,7 +110,19 @@ class LabelScores(Record):
         return head_of(self, str(comparison.kind)) | Record.to_dict(self) | added
 
 
-def head_of(report: "Report", kind: str) -> dict[str, Any]:
+class Measured(Protocol):
+    """What has a number that ranks it."""
+
+    @property
+    def headline(self) -> float:
+        """As of `Report`."""
+
+    @property
+    def measure(self) -> str:
+        """As of `Report`."""
+
+
+def head_of(report: Measured, kind: str) -> dict[str, Any]:
     """What the JSON of every report begins with."""
     return {"kind": kind, "measure": report.measure, "headline": report.headline}
 

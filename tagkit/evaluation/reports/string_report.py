@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from tagkit.evaluation.reports.report import ReportOfParts, head_of
 from tagkit.evaluation.scores.edits import edit_distance
 from tagkit.text.units import CharacterUnits, Units
 
@@ -26,7 +27,7 @@ PARTS = MappingProxyType({"exact_match": MEASURE, "chrf": "chrF", "bleu": "BLEU"
 
 
 @dataclass(frozen=True, slots=True)
-class StringReport:
+class StringReport(ReportOfParts):
     """Scores of strings.
 
     Attributes:
@@ -76,10 +77,8 @@ class StringReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "kind": STRINGS, "measure": self.measure, "headline": self.headline, **self.parts(),
-            "pairs": self.pairs, "exact": self.exact, "unit": self.unit,
-        }  # fmt: skip
+        counts = {"pairs": self.pairs, "exact": self.exact, "unit": self.unit}
+        return {**head_of(self, STRINGS), **self.parts(), **counts}
 
 
 def string_report(

@@ -56,7 +56,7 @@ def require_sets(
     missing = [kind for kind in kinds if kind not in saved]
     if missing:
         raise DataError(
-            f"{setting}: this model is not calibrated for sets: run `tagkit calibrate MODEL FILE` "
+            f"{setting}: this model is not calibrated for sets: calibrate it (tagkit calibrate) "
             "with labelled text that it was not trained on"
         )
     return {kind: (saved[kind], saved[kind].threshold(coverage)) for kind in kinds}

@@ -8,20 +8,24 @@ Inputs without an end are cut into chunks (`chunks_of`), each of which is predic
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
 
 import torch
 
+from tagkit.corpus.records.objects import read_column
+from tagkit.corpus.source.rows import column_names
 from tagkit.errors import DataError
+from tagkit.evaluation.reports.report import Report, stored_headlines
 from tagkit.inference.predict.prediction_sets import refuse_removal, require_sets, with_sets
 from tagkit.inference.predict.sentence_predictor import SentencePredictor, options_of
 from tagkit.limits import BATCH_SIZE, WINDOW_WORDS, check_count
 from tagkit.models.answers.kind import PredictionOptions
 from tagkit.models.answers.texts import (
     Input,
+    OneInput,
     Text,
     as_tagged,
     inputs_of,
@@ -42,6 +46,7 @@ from tagkit.text.records import (
     TaggedText,
     TextSets,
 )
+from tagkit.wording import listed, plural, shown_name
 
 
 def load(
@@ -72,6 +77,7 @@ def load(
         keep_words=True,  # the weights of a loaded model do not change
         precision=precision,
         calibration=bundle.calibration,
+        facts=bundle.metadata,
     )
 
 
@@ -98,11 +104,15 @@ class Predictor(SentencePredictor):
         task: what depends on what is predicted.
     """
 
+    def __repr__(self) -> str:
+        """What the model is: its task and size, its labels, its corpus and its scores."""
+        return "\n".join(_described(self, self._facts))
+
     # A str is an iterable of str too; one str is one text.
     @overload
     def predict(
         self,
-        inputs: str | Sentence | Document,
+        inputs: OneInput,
         options: PredictionOptions | None = ...,
         **named: Any,
     ) -> TaggedText: ...
@@ -115,15 +125,16 @@ class Predictor(SentencePredictor):
     @without_collection()
     def predict(
         self,
-        inputs: str | Sentence | Document | Iterable[Input],
+        inputs: OneInput | Iterable[Input],
         options: PredictionOptions | None = None,
         **named: Any,
     ) -> Any:
         """Predict tags and spans, with their offsets in the text, and classes of the text.
 
         Args:
-            inputs: one raw text, `Sentence` or `Document`, or several inputs, each of these or a
-                sequence of words. A raw text is split into sentences and tokens. A line end ends a
+            inputs: one raw text, `Sentence`, `Document` or record (a dictionary with the keys of
+                JSON Lines), or several inputs, each of these or a sequence of words; or a table as
+                `train` takes it. A raw text is split into sentences and tokens. A line end ends a
                 sentence; if texts have classes, each text is read as one sequence.
             options: what is asked of the model; None for the defaults.
             named: fields of `PredictionOptions`, such as confidence, threshold or batch_size, in
@@ -146,6 +157,40 @@ class Predictor(SentencePredictor):
             self.answers.assemble(text, [next(found) for _ in text.sentences]) for text in texts
         ]
         return answers[0] if is_one(inputs) else answers
+
+    def __call__(self, batch: Any, **named: Any) -> dict[str, Any]:
+        """The columns of a batch, and what is predicted in further ones, whose names have "pred_".
+
+        So a model is what `Dataset.map(model, batched=True)` of Hugging Face and `map_batches` of
+        Ray Data take, and `frame.assign(**model(frame))` of pandas.
+
+        Args:
+            batch: columns by name, or a frame, with texts or lists of words.
+            named: as for `predict`.
+
+        Raises:
+            DataError: as for `predict`, or no column is one of texts or words.
+        """
+        asked = options_of(None, named)
+        texts = read_column(batch, self.config.data, by_token=self.answers.by_token)
+        cells = [self.answers.cells_of(each, asked) for each in self.predict(texts, asked)]
+        found = {name: [each[name] for each in cells] for name in (cells[0] if cells else ())}
+        return {**{name: batch[name] for name in column_names(batch)}, **found}
+
+    def evaluate(self, gold: Any, **named: Any) -> Report:
+        """Score the model on a corpus, as `tagkit.evaluate` does.
+
+        Args:
+            gold: file or records with gold labels.
+            named: parameters of `tagkit.evaluate`, such as strict, note or tag_column.
+
+        Raises:
+            DataError: the corpus cannot be read, or its labels are not of the model's kind.
+            ConfigError: an option is unknown or has a wrong value.
+        """
+        import tagkit  # whose public function scores with models
+
+        return tagkit.evaluate(gold, model=self, **named)
 
     def stream(
         self,
@@ -174,11 +219,11 @@ class Predictor(SentencePredictor):
         Raises:
             DataError: as for `predict`; or the inputs are a single text.
         """
-        if isinstance(inputs, str | Sentence | Document):
+        if is_one(inputs):
             kind = type(inputs).__name__
             raise DataError(f"inputs: expected several, found one {kind}: `predict` answers one")
         # Checked here, and not when the first answer is taken, which may be elsewhere.
-        several = inputs_of(inputs)
+        several = inputs_of(inputs, self.config.data)
         check_count("window_words", window_words)
         asked = options_of(options, named)
         chunks = chunks_of(
@@ -194,7 +239,7 @@ class Predictor(SentencePredictor):
     # As for `predict`: one str is one text.
     @overload
     def n_best(  # type: ignore[overload-overlap]
-        self, inputs: str | Sentence | Document, count: int = ..., *, batch_size: int = ...
+        self, inputs: OneInput, count: int = ..., *, batch_size: int = ...
     ) -> list[Alternative]: ...
 
     @overload
@@ -204,7 +249,7 @@ class Predictor(SentencePredictor):
 
     def n_best(
         self,
-        inputs: str | Sentence | Document | Iterable[Input],
+        inputs: OneInput | Iterable[Input],
         count: int = 5,
         *,
         batch_size: int = BATCH_SIZE,
@@ -238,7 +283,7 @@ class Predictor(SentencePredictor):
     @overload
     def predict_sets(
         self,
-        inputs: str | Sentence | Document,
+        inputs: OneInput,
         coverage: float = ...,
         options: PredictionOptions | None = ...,
         **named: Any,
@@ -256,7 +301,7 @@ class Predictor(SentencePredictor):
     @without_collection()
     def predict_sets(
         self,
-        inputs: str | Sentence | Document | Iterable[Input],
+        inputs: OneInput | Iterable[Input],
         coverage: float = 0.9,
         options: PredictionOptions | None = None,
         **named: Any,
@@ -283,16 +328,45 @@ class Predictor(SentencePredictor):
         asked = options_of(options, named)
         require_sets(self, coverage)  # before the work
         refuse_removal(asked.min_confidence)
-        items = [materialized(item) for item in inputs_of(inputs)]  # read twice below
+        given = inputs_of(inputs, self.config.data)
+        items = [materialized(item) for item in given]  # read twice below
         answers = self.predict(items, asked)
         texts = self._texts(items)
         found = with_sets(self, texts, answers, coverage, batch_size=asked.batch_size)
         return found[0] if is_one(inputs) else found
 
-    def _texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
+    def _texts(self, inputs: Any) -> list[Text]:
         """The inputs as the model reads them."""
-        tokenizer, whole = self.config.data.tokenizer, self.task.is_whole
-        return [self.answers.read(item, tokenizer, whole=whole) for item in inputs_of(inputs)]
+        data, whole = self.config.data, self.task.is_whole
+        given = inputs_of(inputs, data)
+        return [self.answers.read(item, data.tokenizer, whole=whole) for item in given]
+
+
+def _described(predictor: Predictor, facts: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a model; anybody may have edited its metadata, of which plain values count."""
+    description = predictor.task.describe(predictor.config)
+    size = plural(predictor.model.saved_weights, "parameter")
+    yield f"{predictor.config.task}: {description.architecture}, {size}, on {predictor.device}"
+    columns = [column.name for column in predictor.vocabulary.columns]
+    labels = () if columns else predictor.labels()
+    names = {"columns": columns, "labels": labels, "classes": predictor.classes()}
+    yield from (f"{what}: {listed(sorted(each))}" for what, each in names.items() if each)
+    scores = _tables(facts, "scores")
+    for name, corpus in _tables(facts, "data").items():
+        if isinstance(count := corpus.get("sentences"), int):
+            found = [
+                f"; {shown_name(each.measure)} {each.value * (100 if each.is_share else 1):.2f}"
+                for each in stored_headlines(scores.get(name, {}))
+                if isinstance(each.value, float)
+            ]
+            corpus_name = shown_name(str(corpus.get("file")))
+            yield f"{name}: {corpus_name}, {plural(count, description.unit)}{''.join(found)}"
+
+
+def _tables(facts: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
+    found = facts.get(key)
+    tables = found.items() if isinstance(found, dict) else ()
+    return {shown_name(str(name)): each for name, each in tables if isinstance(each, dict)}
 
 
 def alternatives_of_text(

@@ -51,6 +51,7 @@ class SentencePredictor:
         keep_words: bool = False,
         precision: str = "fp32",
         calibration: ModelCalibration | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         """A predictor for a model, which is moved to `device`.
 
@@ -63,6 +64,7 @@ class SentencePredictor:
                 model's weights change.
             precision: of the encoder's recurrent products: "fp32", "bf16" or "int8".
             calibration: that was stored with the model, whose heads have its temperatures already.
+            facts: metadata of the model: what it was trained on, and its scores; None if not known.
 
         Raises:
             DeviceError: the device or the model's cell does not support the precision, or there is
@@ -88,6 +90,7 @@ class SentencePredictor:
         self.precision = precision
         self.calibration = calibration
         self.keeps_words = keep_words
+        self._facts = facts or {}
         self._batches = SentenceBatches(
             self.model, vocabulary, config, device, precision, keep_words=keep_words
         )

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.corpus.source.source import source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.scores.calibration import Calibration, calibration, log_loss
@@ -91,7 +91,7 @@ def calibrate(
     *,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> Calibrated:
     """Fit a temperature to each head of a model, and store it with the model.
@@ -137,7 +137,7 @@ def calibrate(
     return Calibrated(folder, path, len(split.sentences), heads, sets)
 
 
-def remove_calibration(model: str | Path, note: Callable[[str], None] = silent) -> Path:
+def remove_calibration(model: str | Path, note: Callable[[str], None] = log_note) -> Path:
     """Remove the calibration of a model, whose probabilities are then those of the network.
 
     Args:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Column
 from tagkit.corpus.files import data_options
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import ANALYSES, Analysis, possible
 from tagkit.evaluation.analysis.analysis import analyse as analyse_report
@@ -30,14 +30,14 @@ def evaluate(
     strict: bool = False,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     cache: "CacheOptions | None" = None,
     **options: Any,
 ) -> Report:
     """Score predictions against gold labels, or a model on a corpus, as `tagkit eval` does.
 
     Args:
-        gold: file or records with gold tags, classes, or both.
+        gold: file or records with gold tags, classes, or both; records as `train` takes them.
         pred: the same file or records with predicted ones, such as the answers of a model; None
             where a model predicts, or for a column file that holds both gold and predicted tags.
         model: a model, or its folder, which predicts for `gold`.
@@ -76,7 +76,7 @@ def analyse(
     strict: bool = False,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> Analysis:
     """What lies behind a score: measures, kinds of error, slices and an interval.

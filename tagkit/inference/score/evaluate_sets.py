@@ -6,7 +6,7 @@ from typing import Any
 
 from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.evaluation.scores.conformal import (
     LIMIT,
     RankedGold,
@@ -38,7 +38,7 @@ def evaluate_sets(
     model: Predictor | str | Path,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> Mapping[str, SetReport]:
     """Report on a model's sets on a file, as `tagkit eval` does for a coverage.

@@ -3,15 +3,15 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tagkit.config import Config, DataConfig, refuse_without_effect
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.corpus.records.answers import Answer, as_items
 from tagkit.corpus.records.dataset import Split, with_label_notes
+from tagkit.corpus.records.objects import NONE_GIVEN, Given, path_of
 from tagkit.corpus.source.layout import refuse_answers
-from tagkit.corpus.source.options import Item
 from tagkit.corpus.splits.counts import check_classes
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.corpus.splits.splits import read_split, split_of_records
@@ -104,6 +104,7 @@ def score_model(
     *,
     confidence: bool = False,
     cache: CacheOptions | None = None,
+    given: Given = NONE_GIVEN,
 ) -> Report:
     """Report on a model's predictions for a file with gold tags, classes, or both.
 
@@ -116,6 +117,7 @@ def score_model(
         note: called with each remark on the corpus, a sentence.
         confidence: whether the report keeps the probabilities of predictions, for `analyse`.
         cache: of a language model, mixed into its probabilities; None for none.
+        given: texts of a program, by the path that stands for them, for a language model.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's; or a
@@ -127,7 +129,7 @@ def score_model(
         # Without this an option for tags would be accepted and have no effect.
         refuse_options_of_tags(predictor.answers.model, data, strict)
     column = one_column(predictor, data)
-    split = gold_split(predictor, path, all_columns(data) if column else data)
+    split = gold_split(predictor, path, all_columns(data) if column else data, given)
     if cache is not None:
         model, vocabulary = predictor.model, predictor.vocabulary
         context = ModelContext(model, vocabulary, predictor.config, checked=True)
@@ -135,13 +137,16 @@ def score_model(
     return _report(predictor, split, strict, batch_size, note, column, confidence=confidence)
 
 
-def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
+def gold_split(
+    predictor: Predictor, path: str, data: DataConfig, given: Given = NONE_GIVEN
+) -> Split:
     """A corpus with gold tags, classes, or both, read as the model's training corpus was.
 
     Args:
         predictor: the model.
         path: of the file.
         data: how the file is read; columns that it does not set are those of training.
+        given: as of `score_model`.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -150,7 +155,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
         _refuse_unread(predictor.config, predictor.answers.model, data)
         # Whether lines are pairs is a property of the task, as below.
         read_as = data.model_copy(update={"pairs": predictor.config.data.pairs})
-        return predictor.task.read_text(predictor.vocabulary, path, read_as)
+        return predictor.task.read_text(predictor.vocabulary, path, read_as, given)
     trained = predictor.config.data
     # The scheme of training is expected; another is taken if it fits the file's tags better.
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
@@ -163,13 +168,14 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
 
 def score_records(
     predictor: Predictor,
-    records: Iterable[Item | Answer],
+    records: Any,
     data: DataConfig,
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
     *,
     confidence: bool = False,
+    cache: CacheOptions | None = None,
 ) -> Report:
     """Report on a model's predictions for records with gold tags, classes, or both.
 
@@ -180,16 +186,17 @@ def score_records(
     """
     needs = predictor.task.needs
     what = predictor.answers.model
-    refused = DataError(f"{what}: expected a file of text, found records")
-    predictor.task.require_labels(predictor.config, refused)
+    if not predictor.task.annotates:
+        path = path_of("gold")
+        return score_model(
+            predictor, path, data, strict, batch_size, note, cache=cache, given={path: records}
+        )
     if not needs.tags:
         refuse_options_of_tags(what, data, strict)
-    # Spans of a text without classes are those of its sentences, as in a file.
-    items = as_items(records, split=needs.tags)
     expected = predictor.config.data.scheme
     column = one_column(predictor, data)
     read_as = _as_trained(predictor, all_columns(data) if column else data)
-    split = _checked(predictor, split_of_records(items, read_as, needs, expected, "gold"))
+    split = _checked(predictor, split_of_records(records, read_as, needs, expected, "gold"))
     return _report(predictor, split, strict, batch_size, note, column, confidence=confidence)
 
 

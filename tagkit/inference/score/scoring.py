@@ -7,12 +7,13 @@ differ.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagkit.config import DataConfig
 from tagkit.corpus.files import path_text, read
 from tagkit.corpus.records.dataset import Split
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.records.objects import read_records
+from tagkit.corpus.source.options import log_note
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.analysis import read_training
 from tagkit.evaluation.analysis.by_sentence import NO_ANALYSES
@@ -21,13 +22,13 @@ from tagkit.evaluation.reports.class_report import counts_spans
 from tagkit.evaluation.reports.report import Report
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.base.memory import without_collection
-from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predict.predictor import Predictor
     from tagkit.nn.softmax.neural_cache import CacheOptions
 
-Records = Iterable[Sentence | Document | Prediction | TaggedText]
+# Sentences, documents, answers of a model, or other objects of `corpus.records.objects`.
+Records = Iterable[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Scoring:
     pred_column: PredColumn = None
     strict: bool = False
     batch_size: int = BATCH_SIZE
-    note: Callable[[str], None] = silent
+    note: Callable[[str], None] = log_note
     cache: "CacheOptions | None" = None
 
     @without_collection()
@@ -110,7 +111,10 @@ class Scoring:
             )
         if pred is None:
             raise DataError("expected a model or pred beside the gold records, found neither")
-        sides = self._records(gold, "gold"), self._records(pred, "pred")
+        sides = (
+            read_records(self._records(gold), self.data, "gold"),
+            read_records(self._records(pred), self.data, "pred"),
+        )
         return compare_records(*sides, self.data, self.strict, self.note)
 
     def training(self, path: str | Path, predictor: "Predictor | None" = None) -> Split:
@@ -142,10 +146,10 @@ class Scoring:
             )
         if self.cache is not None:
             check_cache(predictor, self.cache)
-        records = self._records(gold, "gold")
-        return score_records(predictor, records, *options, confidence=confidence)
+        records = self._records(gold)
+        return score_records(predictor, records, *options, confidence=confidence, cache=self.cache)
 
-    def _records(self, given: str | Path | Records, name: str) -> Records:
+    def _records(self, given: str | Path | Records) -> Records:
         """The records, read from a file where one is given."""
         if isinstance(given, str | Path):
             return read(given, note=self.note, **self.data.model_dump(exclude_defaults=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Column
 from tagkit.corpus.files import data_options, path_text
-from tagkit.corpus.source.options import silent
+from tagkit.corpus.source.options import log_note
 from tagkit.corpus.source.source import STDIN, source_name
 from tagkit.errors import DataError, SchemeError
 from tagkit.evaluation.compare.systems import Systems, compare_systems
@@ -33,7 +33,7 @@ def compare(
     strict: bool = False,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = log_note,
     **options: Any,
 ) -> Systems:
     """Compare systems on one corpus, as `tagkit eval` does with several.

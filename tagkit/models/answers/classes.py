@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from tagkit.corpus.formats.table import Format
 from tagkit.corpus.source.layout import CONLLU
 from tagkit.corpus.source.pieces import Writing
@@ -168,6 +170,16 @@ class ClassAnswers(LabelAnswers):
         if any(token.attention is not None for token in answer.tokens):
             record["tokens"] = [without_none(token) for token in answer.tokens]
         return record
+
+    def cells_of(self, answer: TaggedText, options: PredictionOptions) -> dict[str, Any]:
+        """The class, or an array of several, and with them the probability of each class."""
+        found: dict[str, Any] = {"pred_labels": np.array(answer.labels, dtype=str)}
+        if not self.several:
+            found = {"pred_label": next(iter(answer.labels), None)}
+        if options.confidence:
+            probabilities = {score.label: score.probability for score in answer.scores}
+            found |= {f"pred_p({name})": probabilities.get(name, 0.0) for name in self.classes}
+        return found
 
     def shown(self, answer: TaggedText, style: Style) -> Highlighted:
         """The text, and its classes."""

@@ -395,6 +395,14 @@ class AnswerKind(ABC):
     def values(self, answer: Any, style: Style) -> dict[str, Any]:
         """What is known of a text beside its origin, as plain values."""
 
+    def cells_of(self, answer: Any, options: PredictionOptions) -> dict[str, Any]:
+        """What is predicted of a text as the cells of a table, by the names of its columns.
+
+        Lists are arrays, which have a type also where they are empty: tables ask for one.
+        """
+        values = self.values(answer, Style(JSONL, self, confidence=options.confidence))
+        return {f"pred_{name}": value for name, value in values.items() if name != "text"}
+
     def to_dict(self, answer: Any, style: Style, origin: Origin) -> dict[str, Any]:
         """The origin of a text and all that is predicted of it, as JSON has it."""
         # A file name may hold bytes that are no text; JSON must be valid UTF-8 all the same.

@@ -9,10 +9,12 @@ In CoNLL-U the predicted columns are filled, and nothing else changes:
 The lines are those of the input where that is CoNLL-U; else they are made of the text's tokens.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.columns.conllu import KEY, write_conllu
@@ -51,6 +53,7 @@ from tagkit.text.records import (
     TagColumn,
     TaggedText,
     TaggedToken,
+    TextSpan,
 )
 from tagkit.wording import quoted
 
@@ -210,6 +213,24 @@ class TagAnswers(LabelAnswers):
             "spans": [without_none(span) for span in answer.spans],
         }
 
+    def cells_of(self, answer: TaggedText, options: PredictionOptions) -> dict[str, Any]:
+        """Tokens, the tags of each column, and spans by the places of their characters."""
+        tokens, spans = answer.tokens, answer.spans
+        found = {"pred_tokens": _texts(token.text for token in tokens)}
+        names = [column.name for column in self.columns]
+        for name in names:
+            found[f"pred_{name}"] = _texts((token.tags or {})[name] for token in tokens)
+        if not names:
+            found["pred_tags"] = _texts(token.tag for token in tokens)
+        if self.spans:
+            found["pred_starts"] = np.array([span.start for span in spans], np.int64)
+            found["pred_ends"] = np.array([span.end for span in spans], np.int64)
+            found["pred_types"] = _texts(span.label for span in spans)
+        if options.confidence and not names:
+            parts: Sequence[TaggedToken | TextSpan] = spans if self.spans else tokens
+            found["pred_probabilities"] = np.array([part.probability for part in parts], float)
+        return found
+
     def shown(self, answer: TaggedText, style: Style) -> Highlighted:
         """The text with its spans, or its tokens with their tags."""
         pieces = span_pieces(answer) if self.spans else token_pieces(answer)
@@ -273,10 +294,18 @@ class JointAnswers(TagAnswers):
         """Classes, tokens and spans."""
         return {**self.of_text.labels(answer, style), **super().labels(answer, style)}
 
+    def cells_of(self, answer: TaggedText, options: PredictionOptions) -> dict[str, Any]:
+        """As described in `AnswerKind`."""
+        return {**super().cells_of(answer, options), **self.of_text.cells_of(answer, options)}
+
     def shown(self, answer: TaggedText, style: Style) -> Highlighted:
         """The text with its labels, and its classes."""
         classes: tuple[LabelScore, ...] = tuple(self.of_text.selected(answer, style))
         return replace(super().shown(answer, style), classes=classes)
+
+
+def _texts(values: Iterable[str | None]) -> Any:
+    return np.array([*values], dtype=str)
 
 
 def _tag_cells(token: TaggedToken, *, confidence: bool) -> Iterator[str]:

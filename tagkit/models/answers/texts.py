@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tagkit.config import DataConfig
 from tagkit.corpus.records.alignment import tokens_of
+from tagkit.corpus.records.objects import records_to_predict
 from tagkit.corpus.records.record_checks import check_document, check_sentence
 from tagkit.errors import DataError
 from tagkit.text.records import (
@@ -20,7 +22,10 @@ from tagkit.text.records import (
 )
 from tagkit.wording import clipped
 
-Input = str | Sequence[str] | Sentence | Document
+# One input alone; a dictionary is a record, with the keys of JSON Lines.
+OneInput = str | Sentence | Document | Mapping[str, Any]
+# One of several; records of other kinds are in `corpus.records.objects`.
+Input = OneInput | Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +44,27 @@ class Text:
 
 
 def is_one(inputs: Any) -> bool:
-    """Whether this is one input, and not several."""
-    return isinstance(inputs, str | Sentence | Document)
+    """Whether this is one input, and not several; a dictionary is a record."""
+    return isinstance(inputs, str | Sentence | Document | Mapping)
 
 
-def inputs_of(inputs: Any) -> Iterable[Any]:
+def inputs_of(inputs: Any, data: DataConfig) -> Iterable[Any]:
     """The inputs that a caller gave, each still to be checked.
 
     Args:
-        inputs: one raw text, `Sentence` or `Document`, or several inputs.
+        inputs: one raw text, `Sentence`, `Document` or record, or several inputs.
+        data: of the model.
 
     Raises:
-        DataError: it is a dictionary or a set.
+        DataError: it is a set, or a record cannot be read.
     """
-    if is_one(inputs):
+    if is_one(inputs) and not isinstance(inputs, Mapping):
         return [inputs]
-    _refuse_unordered(inputs)
-    found: Iterable[Any] = inputs
-    return found
+    if isinstance(inputs, list) and inputs and isinstance(inputs[0], str | Sentence | Document):
+        return inputs  # the usual case without a look at each
+    if isinstance(inputs, Set):
+        _refuse_unordered(inputs)
+    return records_to_predict(inputs, data)
 
 
 def _refuse_unordered(value: Any) -> None:

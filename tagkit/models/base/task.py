@@ -37,6 +37,7 @@ import numpy as np
 
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.splits.splits import Corpus, load_corpus
 from tagkit.errors import TagkitError
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
@@ -93,16 +94,22 @@ class Task(ABC):
     reads_columns: ClassVar[bool] = True
     reads_itself: ClassVar[bool] = False
 
-    def read(self, config: Config) -> Corpus:
+    def read(self, config: Config, given: Given = NONE_GIVEN) -> Corpus:
         """The corpora that a configuration names.
+
+        Args:
+            config: of the run.
+            given: records of a program, by the paths that stand for them in the configuration.
 
         Raises:
             DataError: one cannot be read, or holds nothing to learn.
         """
-        return load_corpus(config, self.needs)
+        return load_corpus(config, self.needs, given)
 
-    def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
-        """A corpus to be scored on, read as `data` says, of a task that reads its own.
+    def read_text(
+        self, vocabulary: Vocabulary, path: str, data: DataConfig, given: Given = NONE_GIVEN
+    ) -> Split:
+        """A text to be scored as it is, read as `data` says, of a task that annotates nothing.
 
         Raises:
             DataError: it cannot be read.

@@ -22,8 +22,10 @@ from torch import Tensor
 
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.records.unit_lines import UnitLines
-from tagkit.corpus.splits.splits import Corpus, read_text, read_texts, refuse_inside
+from tagkit.corpus.splits.splits import Corpus
+from tagkit.corpus.splits.texts import read_text, read_texts, refuse_inside
 from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report
@@ -79,7 +81,7 @@ class LanguageTask(Task):
     annotates = False
     reads_itself = True
 
-    def read(self, config: Config) -> Corpus:
+    def read(self, config: Config, given: Given = NONE_GIVEN) -> Corpus:
         """The texts; without `data.dev_file`, the last lines of the training text are dev.
 
         Raises:
@@ -87,15 +89,17 @@ class LanguageTask(Task):
             DataError: a text cannot be read, or is too short.
         """
         refuse_inside(config.output.dir, config.data)
-        return read_texts(config.data)
+        return read_texts(config.data, given)
 
-    def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
+    def read_text(
+        self, vocabulary: Vocabulary, path: str, data: DataConfig, given: Given = NONE_GIVEN
+    ) -> Split:
         """A text in the units of the model.
 
         Raises:
             DataError: it cannot be read, or has no lines.
         """
-        return read_text(path, data, units_of(vocabulary))
+        return read_text(path, data, units_of(vocabulary), given)
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         """One direction, and positions that a text without end has.

@@ -20,6 +20,7 @@ import torch
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.records.dataset import LabelKinds, Split
+from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.splits.pairs import read_pair_file, read_pairs
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import BundleError, ConfigError
@@ -61,22 +62,24 @@ class TransduceTask(Task):
     unit = "pair"
     reads_columns = False
 
-    def read(self, config: Config) -> Corpus:
+    def read(self, config: Config, given: Given = NONE_GIVEN) -> Corpus:
         """The pairs.
 
         Raises:
             DataError: a file is missing or has no pairs.
             FormatError: a line is no pair.
         """
-        return read_pairs(config)
+        return read_pairs(config, given)
 
-    def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
+    def read_text(
+        self, vocabulary: Vocabulary, path: str, data: DataConfig, given: Given = NONE_GIVEN
+    ) -> Split:
         """Pairs to be scored on.
 
         Raises:
             DataError: the file cannot be read, or has no pairs.
         """
-        return read_pair_file(path, data)
+        return read_pair_file(path, data, given)
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         """The size of the decoder, and no attention by products of states of two sizes.

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from tagkit.corpus.source.options import log_note
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion, score_text
 from tagkit.storage import cannot_write
@@ -160,7 +161,7 @@ def listener_of(
 
 
 class Listener:
-    """Callbacks of a training run; these do nothing."""
+    """Callbacks of a training run; these do nothing but to log notes and findings as "tagkit"."""
 
     def on_seed(self, seed: int, number: int, count: int) -> None:
         """Called before the run of each of several seeds; `number` of `count`, from 1."""
@@ -186,9 +187,11 @@ class Listener:
 
     def on_note(self, text: str) -> None:
         """Called with a message for the user, one sentence."""
+        log_note(text)
 
     def on_finding(self, finding: Finding) -> None:
         """Called with what is wrong with the run: before `on_start`, and after the last epoch."""
+        log_note(finding.text)
 
 
 class Forwarding(Listener):

@@ -14,6 +14,7 @@ import torch
 
 from tagkit.config import Config, fixed
 from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.criterion import Criterion, check_label
 from tagkit.evaluation.scores.metrics import Kind
@@ -136,10 +137,15 @@ class Resolved:
     by_size: str
 
 
-def resolve(config: Config, corpus: Corpus | None = None, *, most_vectors: int = 0) -> Resolved:
+def resolve(
+    config: Config, corpus: Corpus | Given = NONE_GIVEN, *, most_vectors: int = 0
+) -> Resolved:
     """Read the vectors, and the corpora if none are given, and decide what follows from them.
 
-    Of the vectors `most_vectors` are read at most; 0 for all.
+    Args:
+        config: of the run.
+        corpus: the splits, or records in the place of files: see `Task.read`.
+        most_vectors: that are read; 0 for all.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -152,7 +158,7 @@ def resolve(config: Config, corpus: Corpus | None = None, *, most_vectors: int =
     if base:
         refuse_base(config, base)
         config = inherit_options(config, base, config.train.init_from)
-    corpus = corpus or task.read(config)
+    corpus = corpus if isinstance(corpus, Corpus) else task.read(config, corpus)
     if base:
         corpus = in_units_of(corpus, base, pairs=config.data.pairs)
     config = task.resolve(config, corpus)
@@ -262,7 +268,7 @@ def alike_in_documents(sentences: Sequence[Sentence]) -> float:
 def prepare(
     config: Config,
     device: torch.device,
-    corpus: Corpus | None = None,
+    corpus: Corpus | Given = NONE_GIVEN,
     *,
     fits: bool = True,
     on_pass: Callable[[int], None] = lambda _: None,
@@ -274,7 +280,7 @@ def prepare(
     Args:
         config: of the run.
         device: where to train.
-        corpus: the splits; None to read the files.
+        corpus: as of `resolve`.
         fits: whether to fit what is fitted before the first step; else `fit` does so later.
         on_pass: as of `Listener.on_fit`.
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from tagkit import __version__
 from tagkit.config import Config, as_config, refuse_without_effect, with_options
+from tagkit.corpus.source.options import log_note
 from tagkit.corpus.source.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.analysis.power_law import LearningCurve, Point, fit
@@ -67,6 +68,7 @@ class CurveListener:
 
     def on_note(self, text: str) -> None:
         """Called with a message for the user, one sentence."""
+        log_note(text)
 
 
 def learning_curve(

@@ -203,7 +203,7 @@ def test_an_uncalibrated_model_is_refused(tagger: Predictor) -> None:
     with pytest.raises(DataError) as error:
         tagger.predict_sets(TEXT, 0.9)
     assert str(error.value) == (
-        "coverage=0.9: this model is not calibrated for sets: run `tagkit calibrate MODEL FILE` "
+        "coverage=0.9: this model is not calibrated for sets: calibrate it (tagkit calibrate) "
         "with labelled text that it was not trained on"
     )
 

@@ -422,14 +422,19 @@ def test_the_best_taggings_of_a_text_are_those_of_all_pairs_of_its_sentences(
     assert [(each.tags, each.probability) for each in plain.n_best(" ", 2)] == [((), 1.0)]
 
 
-@pytest.mark.parametrize("inputs", [{"text": "Ada"}, {"Ada"}])
+@pytest.mark.parametrize(
+    ("inputs", "said"), [({"Ada"}, "{'Ada'}"), ({"Ada": 1}, "found the keys Ada")]
+)
 def test_keys_of_a_dictionary_and_a_set_are_not_read_as_texts_or_words(
-    plain: Predictor, inputs: Any
+    plain: Predictor, inputs: Any, said: str
 ) -> None:
     for method in (plain.predict, plain.n_best, plain.stream):
         for several in (inputs, [inputs]):
-            with refuses(DataError, repr(inputs)):
-                list(method(several))
+            if method != plain.stream or several is not inputs or isinstance(inputs, set):
+                with refuses(DataError, said):
+                    list(method(several))
+    with refuses(DataError, "inputs: expected several, found one dict"):
+        plain.stream({"text": "Ada"})
 
 
 def probabilities(answers: Sequence[TaggedText]) -> list[float]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from tagkit.corpus.source.options import Item
+from tagkit.corpus.source.options import Item, silent
 from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.html.colours import Palette
 from tagkit.html.drawing import (
@@ -25,7 +25,7 @@ from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
 from tagkit.text.records import Document, Sentence, StringAnswer, TaggedText
 from tagkit.text.records import joined as joined_words
-from tagkit.text.schemes import span_tuples
+from tagkit.text.schemes import is_span_tag, span_tuples
 from tagkit.wording import plural
 
 _TITLE = "Labelled texts"
@@ -53,6 +53,17 @@ def write_html(
     yield OutputPiece(
         "", joined([Markup("</main>\n"), element("footer", *shown), "\n", page_end()])
     )
+
+
+def draw_item(item: Item | TaggedText | StringAnswer, palette: Palette) -> Markup:
+    """A record by itself; tags that mean no spans stand below their tokens."""
+    tags: Iterable[str | None] = ()
+    if isinstance(item, TaggedText):
+        tags = (token.tag for token in item.tokens)
+    elif isinstance(item, Sentence):
+        tags = item.tags or ()
+    plain = not all(is_span_tag(tag) for tag in tags if tag is not None)
+    return _drawn(item, Writing(plain=plain, single=True, note=silent), palette, Counter())
 
 
 def _drawn(
