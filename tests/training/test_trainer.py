@@ -366,16 +366,6 @@ def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_len
     assert rates[4:] == pytest.approx(line, abs=0.02 * 0.1)
 
 
-def test_a_plateau_halves_the_learning_rate_when_dev_stands_still() -> None:
-    settings = TrainConfig(lr=1.0, schedule="plateau")
-    schedule = Schedule(settings)
-    seen = []
-    for score in [0.5, 0.6, 0.6, 0.6, 0.6, 0.7, 0.7, 0.7, 0.7]:
-        schedule.after_epoch(score)
-        seen.append(schedule.next_step())
-    assert seen == [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
-
-
 @pytest.mark.slow
 def test_clipping_bounds_what_a_step_can_change(tmp_path: Path) -> None:
     weights = []

@@ -74,7 +74,8 @@ def test_two_files_belong_together_line_by_line(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("Haus\tHäuser\nHund\n", 2), ("nothing that is a pair\n", 1),
-        ('{"source": "a", "target": "b"}\n{"source": "a"}\n', 2), ('{"source": 1, "target": 2}\n', 1),
+        ('{"source": "a", "target": "b"}\n{"source": "a"}\n', 2),
+        ('{"source": 1, "target": 2}\n', 1),
         ('{"source": "a"\n', 1), ('{"source": "a", "target": "b"}\n[1]\n', 2),
     ],
 )  # fmt: skip
