@@ -9,7 +9,7 @@ from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.lint.checks import CHECKS, Problem
 from tagkit.corpus.lint.findings import CheckReport, CorpusFinding, FileFacts
 from tagkit.corpus.lint.summary import LabelSummary, Locator, Summary, summarise
-from tagkit.corpus.records.notations import expecting
+from tagkit.corpus.source.notations import expecting
 from tagkit.corpus.source.options import log_note
 from tagkit.corpus.source.source import source_name
 from tagkit.corpus.splits.expected_labels import refuse_unread_columns

@@ -20,7 +20,7 @@ from tagkit.corpus.formats.folders.file_sets import files_of
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.lint.odd_lines import ODDITIES, oddities_of
 from tagkit.corpus.lint.summary import LabelSummary, tag_columns
-from tagkit.corpus.records.notations import respelled
+from tagkit.corpus.source.notations import respelled
 from tagkit.corpus.source.decoding import is_utf_8
 from tagkit.corpus.source.layout import BLANK, Layout, column_options
 from tagkit.corpus.source.options import silent, source_of

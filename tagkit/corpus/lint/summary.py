@@ -17,7 +17,7 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.odd_lines import OddLines
 from tagkit.corpus.records.alignment import to_sentences
-from tagkit.corpus.records.notations import expecting
+from tagkit.corpus.source.notations import expecting
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.decoding import ByteFacts
 from tagkit.corpus.source.layout import NO_TAGS

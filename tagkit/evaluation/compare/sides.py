@@ -18,7 +18,7 @@ from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.table import FORMATS, Format, by_name
 from tagkit.corpus.formats.tables.token_rows import find_rows
-from tagkit.corpus.records.notations import expecting, respelled
+from tagkit.corpus.source.notations import expecting, respelled
 from tagkit.corpus.source.layout import (
     CONLLU,
     TAG,

@@ -304,13 +304,13 @@ class Decoder(nn.Module):
         places = copies.clamp(min=0).unsqueeze(1).expand_as(weights)
         return probs.scatter_add(2, places, share).clamp(min=_LEAST).log()
 
-    def steps(self, memory: Memory) -> "DecoderSteps":
+    def steps(self, memory: Memory) -> "StepwiseDecoder":
         """The decoder read step by step."""
-        return DecoderSteps(self, memory)
+        return StepwiseDecoder(self, memory)
 
 
 @dataclass(slots=True)
-class DecoderSteps:
+class StepwiseDecoder:
     """A decoder as a search reads it, in all sources of a batch at once.
 
     Attributes:
@@ -336,7 +336,7 @@ class DecoderSteps:
             weights = weights[0][:, attention.places :]
         return StepOutput(log_probs, state, None, weights if isinstance(weights, Tensor) else None)
 
-    def keep(self, sources: Tensor) -> "DecoderSteps":
+    def keep(self, sources: Tensor) -> "StepwiseDecoder":
         """The same of some sources, by their places."""
         return replace(self, memory=self.memory.select(sources))
 
