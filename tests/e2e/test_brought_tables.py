@@ -70,7 +70,7 @@ def columns_of(folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("file", "encoding"), [("conll2003/eng.testa", "utf-8"),
-                                                ("conll2002/ned.testa", "latin-1")])  # fmt: skip
+                                                ("conll2002/ned.testa", "utf-8")])  # fmt: skip
 def test_real_corpora_keep_every_span_in_every_shape(
     corpora: Path, tmp_path: Path, file: str, encoding: str
 ) -> None:

@@ -454,13 +454,16 @@ def raw_cells(line: str, separator: str) -> list[str]:
     parts = line.rstrip("\r").split(separator)
     if separator == "\t" or '"' not in line:
         return parts
-    cells = parts[:1]
-    for part in parts[1:]:
-        if cells[-1].count('"') % 2:  # the separator stands in quotes
-            cells[-1] += f"{separator}{part}"
-        else:
-            cells.append(part)
-    return cells
+    cells: list[str] = []
+    begun: list[str] = []  # of a cell with the separator in its quotes
+    is_open = 0
+    for part in parts:
+        begun.append(part)
+        is_open ^= part.count('"') % 2
+        if not is_open:
+            cells.append(separator.join(begun))
+            begun = []
+    return [*cells, separator.join(begun)] if begun else cells
 
 
 def split_row(line: str, separator: str) -> list[str]:

@@ -17,7 +17,7 @@ from itertools import chain, islice, product
 
 from tagkit.corpus.formats.tables.csv_rows import csv_rows, first_rows
 from tagkit.corpus.formats.tables.text_columns import LABEL_NAMES, TEXT_NAMES, Row, plain_name
-from tagkit.corpus.formats.tables.token_rows import called, holds_span_tags
+from tagkit.corpus.formats.tables.token_rows import MOST_COLUMNS, called, holds_span_tags
 from tagkit.corpus.source.layout import BLANK, row_cell, split_row
 from tagkit.corpus.source.look import NOTHING, TABLE, Beginning, Sureness
 from tagkit.corpus.source.options import ReaderOptions
@@ -85,7 +85,7 @@ def _find(lines: Sequence[str], is_named: bool = False) -> _Columns | None:
             rows = [split_row(line, separator) for line in lines if line.strip(BLANK)]
         (width, count), *_ = Counter(map(len, rows)).most_common(1) or [(0, 0)]
         same = [row for row in rows if len(row) == width]
-        if width < 2 or 10 * count < 9 * len(rows) or same[0] is not rows[0]:
+        if not 2 <= width <= MOST_COLUMNS or 10 * count < 9 * len(rows) or same[0] is not rows[0]:
             continue
         if not is_named and 2 * sum(" " in "".join(row) for row in same) < len(same):
             continue  # single words in all cells

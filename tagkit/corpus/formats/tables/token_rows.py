@@ -32,6 +32,7 @@ from tagkit.text.schemes import is_span_tag
 from tagkit.wording import plural, quoted
 
 LOOKED_AT = 2000  # lines, at most, that show what the columns are
+MOST_COLUMNS = 50  # a line of JSON would be a row of thousands
 _SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", " ": "blanks"}
 # Names of columns, without what is no letter, the preferred ones first.
 _TOKENS = ("word", "token", "words", "tokens", "form")
@@ -60,7 +61,7 @@ def find_rows(lines: Sequence[str], is_chosen: bool = False) -> RowLayout | None
         rows = [cells for line in lines if (cells := _cells(line, separator)) is not None]
         full = [row for row in rows if any(row)]
         (width, count), *_ = Counter(map(len, full)).most_common(1) or [(0, 0)]
-        if width < 2 or len(full[0]) != width or 10 * count < 9 * len(filled):
+        if not 2 <= width <= MOST_COLUMNS or len(full[0]) != width or 10 * count < 9 * len(filled):
             continue
         groups = [len([*group]) for is_full, group in groupby(rows, any) if is_full]
         is_parted = len(groups) > 1 and max(groups) > 1
