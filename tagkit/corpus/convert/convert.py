@@ -15,9 +15,9 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format, settled
 from tagkit.corpus.records.alignment import overlaps, to_document, to_sentences
 from tagkit.corpus.records.answers import Answer, as_items, column_names, holds_sentences, left_out
-from tagkit.corpus.source.notations import Respelled, respelled
 from tagkit.corpus.records.record_checks import RecordFacts, facts_of
 from tagkit.corpus.source.layout import CONLLU, Layout, column_options
+from tagkit.corpus.source.notations import Respelled, respelled
 from tagkit.corpus.source.options import Item, ReaderOptions, silent, source_of
 from tagkit.corpus.source.pieces import OutputPiece, Writing, naming_file, one_file
 from tagkit.corpus.source.rereading import several_times

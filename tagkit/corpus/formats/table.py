@@ -46,8 +46,8 @@ from tagkit.corpus.formats.tables.sentence_rows import (
     write_sentence_rows,
 )
 from tagkit.corpus.formats.tables.token_rows import look_at_token_rows, write_token_rows
-from tagkit.corpus.source.notations import respelled
 from tagkit.corpus.source.look import Look, look_at_text
+from tagkit.corpus.source.notations import respelled
 from tagkit.corpus.source.options import Item, ReaderOptions, ReadRecords
 from tagkit.corpus.source.pieces import OutputPiece, Writing
 from tagkit.corpus.source.source import Source, unpacked_name

@@ -20,9 +20,9 @@ from tagkit.corpus.formats.folders.file_sets import files_of
 from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.lint.odd_lines import ODDITIES, oddities_of
 from tagkit.corpus.lint.summary import LabelSummary, tag_columns
-from tagkit.corpus.source.notations import respelled
 from tagkit.corpus.source.decoding import is_utf_8
 from tagkit.corpus.source.layout import BLANK, Layout, column_options
+from tagkit.corpus.source.notations import respelled
 from tagkit.corpus.source.options import silent, source_of
 from tagkit.corpus.source.source import STDIN, Source, is_regular
 from tagkit.corpus.splits.counts import is_long

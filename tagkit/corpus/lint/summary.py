@@ -17,10 +17,10 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.corpus.lint.odd_lines import OddLines
 from tagkit.corpus.records.alignment import to_sentences
-from tagkit.corpus.source.notations import expecting
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.decoding import ByteFacts
 from tagkit.corpus.source.layout import NO_TAGS
+from tagkit.corpus.source.notations import expecting
 from tagkit.corpus.source.options import Item, ReaderOptions, silent, source_of
 from tagkit.corpus.source.rereading import several_times
 from tagkit.corpus.source.source import Source

@@ -14,11 +14,11 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.records.alignment import to_sentences
 from tagkit.corpus.records.dataset import LabelKinds, Split, draw, hold_out
-from tagkit.corpus.source.notations import expecting, respelled
 from tagkit.corpus.records.objects import NONE_GIVEN, Given, RecordDigest, items_of
 from tagkit.corpus.records.spans_over_ends import SpansOverEnds
 from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.layout import NO_TAGS, Layout, refuse_answers
+from tagkit.corpus.source.notations import expecting, respelled
 from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.source.source import Source, source_name

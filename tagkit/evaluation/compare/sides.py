@@ -18,7 +18,6 @@ from tagkit.corpus.formats.json.jsonl_keys import columns_of_lines
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.table import FORMATS, Format, by_name
 from tagkit.corpus.formats.tables.token_rows import find_rows
-from tagkit.corpus.source.notations import expecting, respelled
 from tagkit.corpus.source.layout import (
     CONLLU,
     TAG,
@@ -27,6 +26,7 @@ from tagkit.corpus.source.layout import (
     column_options,
     ends_with_probability,
 )
+from tagkit.corpus.source.notations import expecting, respelled
 from tagkit.corpus.source.options import Item, ReaderOptions, source_of
 from tagkit.corpus.source.source import Source
 from tagkit.corpus.splits.expected_labels import other_column, refuse_unread_columns
