@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tagkit.config.loading import with_options
-from tagkit.config.option import Needs, Option, options_of
+from tagkit.config.option import Needs, Option, carried_by_models, options_of
 from tagkit.config.sections import SAVED_WITHOUT_EFFECT, Config
 from tagkit.config.train_section import DEFAULT_BPTT
 from tagkit.errors import ConfigError
@@ -83,9 +83,10 @@ def has_effect(config: Config, name: str) -> bool:
         config: with the inherited options.
         name: the option's dotted name.
     """
+    options = {**options_of(Config), **carried_by_models(Config)}
     return all(
         _are_met(config, needs, {})
-        for needs in options_of(Config)[name].conditions
+        for needs in options[name].conditions
         if needs.applies_to(config.task)
     )
 

@@ -18,7 +18,7 @@ def described(name: str) -> tuple[str, str, tuple[str, ...]]:
 def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
     assert described("embeddings.char_cell") == (
         '"lstm"', "Recurrent cell over the characters of a word: lstm, gru, elman or none.",
-        ('Not with task = "language-model".',),
+        ('Not with task = "language-model" or "transduce".',),
     )  # fmt: skip
     assert described("data.dev_file") == (
         '""',
@@ -29,7 +29,7 @@ def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
         "0.9", "Momentum of sgd.", ('Only with train.optimizer = "sgd".',)
     )  # fmt: skip
     assert described("head.sampling_steps")[2] == (
-        'Only with task = "tag" or "both".',
+        'Only with task = "tag" or "both" or "transduce".',
         'Only with head.sampling = "linear" or "inverse-sigmoid".',
     )
     assert described("train.bptt")[2] == (

@@ -332,7 +332,7 @@ def test_an_unknown_option_is_answered_with_the_nearest(name: str, nearest: str)
 
 
 def test_an_unknown_option_that_is_near_nothing_is_answered_with_those_of_its_section() -> None:
-    sections = "data, embeddings, encoder, head, train, output"
+    sections = "data, embeddings, encoder, decoder, head, train, output"
     for name in ("zzz", "zzz.qqq"):
         [problem] = problems(f"{name}=3")
         assert problem == Says(name, sections)

@@ -100,7 +100,7 @@ def test_every_option_has_a_help_text_that_is_a_sentence(name: str) -> None:
 
 
 def test_the_tasks_of_the_options_are_those_that_there_are() -> None:
-    tasks = {"tag", "classify", "both", "language-model"}
+    tasks = {"tag", "classify", "both", "transduce", "language-model"}
     for task in tasks:
         load_config(flags={"task": task})
     named = {task for option in options_of(Config).values() for task in option.tasks}

@@ -123,9 +123,9 @@ DAMAGED_WEIGHTS: list[Alteration] = [
 ]  # fmt: skip
 
 CONFIG_ROWS: list[tuple[Alteration, str]] = [
-    (altering.config(("hidden = 16", "hidden = 100_000"), ("layers = 1", "layers = 100")), "model.safetensors: lacks tensor encoder.layers.1.backwards.bias_hh_l0; it does not fit the configuration"),
+    (altering.config(("hidden = 16", "hidden = 100_000"), ("layers = 1\nconnection", "layers = 100\nconnection")), "model.safetensors: lacks tensor encoder.layers.1.backwards.bias_hh_l0; it does not fit the configuration"),
     (altering.config(("hidden = 16", "hidden = 100_000")), "model.safetensors: tensor encoder.layers.0.forwards.weight_ih_l0: expected shape (400000, 102), found (64, 102)"),
-    (altering.config(("layers = 1", "layers = 101")), "config.toml: encoder.layers = 101: expected a number less than or equal to 100"),
+    (altering.config(("layers = 1\nconnection", "layers = 101\nconnection")), "config.toml: encoder.layers = 101: expected a number less than or equal to 100"),
     (altering.config(("word_dim = 16", "word_dim = 100_000")), "model.safetensors: tensor embed.words.vectors: expected shape (1, 100000), found (1, 16)"),
     (altering.config(('train_scheme = "iobes"', 'train_scheme = "iob2"')), "vocabulary.json: expected tags of the scheme iob2, which the model learns, found 'S-LOC'"),
     (altering.config(('\nscheme = "iob2"', '\nscheme = "auto"')), "config.toml: data.scheme = 'auto': expected the scheme of the corpus"),

@@ -60,7 +60,6 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
             "embeddings.word_dim=12",
             "embeddings.char_dim=5",
             "embeddings.char_hidden=4",
-            "embeddings.min_count=2",
             "encoder.hidden=10",
             "encoder.locked_dropout=0.0",
             "encoder.word_dropout=0.0",

@@ -12,7 +12,7 @@ from tagkit.cli.main import COMMANDS, app
 from tagkit.cli.program.completion import complete_part, values_of
 from tagkit.cli.program.option_fields import flags_by_name
 from tagkit.config import Config, allowed, option_names
-from tagkit.models.task_table import TASKS
+from tagkit.config.option import LABELS
 
 ABOUT_LABELS = ("audit", "learning-curve")  # they refuse a task without labels
 
@@ -44,7 +44,7 @@ def test_every_flag_of_an_option_with_fixed_values_completes_them(command: str) 
         if values and command != "convert":  # its --scheme is the one to write
             seen.append(param.opts[0])
             if param.opts[0] == "--task" and command in ABOUT_LABELS:
-                values = [value for value in values if TASKS[value].annotates]
+                values = [value for value in values if value in LABELS]
             assert completed(command, param.opts[0]) == values, param.opts
     if command == "train":
         assert seen == ["--task", "--input-format", "--on-misaligned"]
@@ -67,7 +67,7 @@ def test_every_flag_of_an_option_with_fixed_values_completes_them(command: str) 
                                               "encoder.cell=leaky"]),
         ("train", "--set", "no.such=", []),
         ("tune", "--search", "train.l", ["train.lm_loss=", "train.lr="]),
-        ("config", "part", "", ["task", "data", "embeddings", "encoder", "head", "train",
+        ("config", "part", "", ["task", "data", "embeddings", "encoder", "decoder", "head", "train",
                                 "output"]),
         ("config", "part", "encoder.l", ["encoder.leak", "encoder.layers",
                                          "encoder.locked_dropout"]),

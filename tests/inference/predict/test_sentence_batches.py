@@ -103,9 +103,7 @@ VOCABULARY = Vocabulary(
 def embedding(*, chars: bool, affixes: bool, vectors: int) -> TokenEmbedding:
     torch.manual_seed(1)
     spelt = (
-        CharEncoder(chars=12, dim=4, cell="lstm", options=CELL_OPTIONS, hidden=3, dropout=0.5)
-        if chars
-        else None
+        CharEncoder(chars=12, dim=4, cell="lstm", options=CELL_OPTIONS, hidden=3) if chars else None
     )
     embed = TokenEmbedding(
         words=WordEmbedding(words=4, dim=5, vectors=vectors),
@@ -190,5 +188,5 @@ def test_many_words_are_left_to_torch() -> None:
     assert not reader.takes(64)
     embed = embedding(chars=True, affixes=False, vectors=0)
     assert embed.chars is not None
-    wide = CharEncoder(chars=12, dim=4, cell="lstm", options=CELL_OPTIONS, hidden=400, dropout=0.0)
+    wide = CharEncoder(chars=12, dim=4, cell="lstm", options=CELL_OPTIONS, hidden=400)
     assert not WordReader(embed, wide.reader(), inputs).takes(8)

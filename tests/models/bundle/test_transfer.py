@@ -233,8 +233,6 @@ def classified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
         (["head.kind=viterbi"], [], True),
         (["head.kind=feedback", "head.feedback_hidden=7", "head.tag_dim=5"], [], True),
         (["head.kind=feedback", "head.feedback_hidden=7"], ["head.kind=crf"], False),
-        (["head.kind=feedback", "head.feedback_hidden=7"], ["head.kind=feedback",
-                                                            "head.feedback_hidden=8"], False),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, list) else None,
 )  # fmt: skip

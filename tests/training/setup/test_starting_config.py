@@ -110,7 +110,6 @@ def test_of_the_vectors_one_tells_their_dimension(folder: Path) -> None:
     vectors.write_text("ada 1 2 3\nrome 3 4 5\noslo 1 x 2\n", "utf-8")  # the last one is not read
     text = starting_config(given(folder, f"embeddings.vectors={vectors}"))
     assert said(text, "word_dim") == "# For this corpus: 3."
-    assert "\nmax_vectors = 0\n" in text
     assert said(text, "affix_dim") == "# For this corpus: 50."
 
 
