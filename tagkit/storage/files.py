@@ -139,17 +139,8 @@ def open_output(
                 packed.close()  # writes gzip's trailer, CRC and length, before the fsync
             file.commit()
     except BaseException as error:
-        # A signal is no Exception. After a mistake of the program nobody knows what is in the file.
-        is_good = isinstance(error, TagkitError) or not isinstance(error, Exception)
-        # Of compressed data whose last part is lost nothing is kept: it could not be read.
-        is_whole = write.size and not (packed and write.has_failed)
-        is_kept = unfinished or (is_good and is_whole)
-        if is_kept and on_partial and write.partial and file.beside.exists():
-            with suppress(OSError):
-                if packed:
-                    packed.close()
-                file.keep(None if packed else write.size)
-                on_partial(write.partial)
+        if on_partial and (unfinished or _is_good(error, write, packed=packed is not None)):
+            _keep(file, write, packed, on_partial)
         raise
     finally:
         # gzip, left open, would complain of a closed file later. A pipe must not get its trailer,
@@ -158,6 +149,29 @@ def open_output(
             with suppress(OSError):
                 packed.close()
         file.discard()
+
+
+def _is_good(error: BaseException, write: "OutputWriter", *, packed: bool) -> bool:
+    """Whether what was written before an error is worth keeping."""
+    # A signal is no Exception. After a mistake of the program nobody knows what is in the file. Of
+    # compressed data whose last part is lost nothing is kept: it could not be read.
+    known = isinstance(error, TagkitError) or not isinstance(error, Exception)
+    return known and bool(write.size) and not (packed and write.has_failed)
+
+
+def _keep(
+    file: "_WholeFile",
+    write: "OutputWriter",
+    packed: BinaryIO | None,
+    on_partial: Callable[[Path], None],
+) -> None:
+    """Leave what was written beside the place of the output."""
+    if write.partial and file.beside.exists():
+        with suppress(OSError):
+            if packed:
+                packed.close()
+            file.keep(None if packed else write.size)
+            on_partial(write.partial)
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -34,6 +34,7 @@ TRAINING_PAGES = (
 )  # fmt: skip
 # Their commands have a language model.
 TEXT_PAGES = ("generate.md", "language-models.md")
+STRING_PAGES = ("transduction.md",)  # those that have one of strings
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -73,6 +74,15 @@ def language_model(workplace: Path) -> None:
 
 
 @pytest.fixture(scope="module")
+def transducer(workplace: Path) -> None:
+    """The model of the page on strings."""
+    small = ["train.max_epochs=1", "train.threads=1", "encoder.hidden=8", "embeddings.word_dim=8"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(workplace)
+        train(load_config(Path("data/dates/transduce.toml"), [*small, "data.train_sentences=200"]))
+
+
+@pytest.fixture(scope="module")
 def tagkit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The words of a shell that run `tagkit`; torch is imported once for all commands."""
     with forked_commands(tmp_path_factory.mktemp("commands")) as words:
@@ -97,7 +107,11 @@ def tables() -> Iterator[None]:
     ],
     ids=lambda page: page.name,
 )
-def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) -> None:
+def test_the_python_examples_run(
+    page: Path, workplace: Path, monkeypatch: Any, request: pytest.FixtureRequest
+) -> None:
+    if page.name in STRING_PAGES:
+        request.getfixturevalue("transducer")
     monkeypatch.chdir(workplace)
     names: dict[str, Any] = {}
     for block in blocks(page, "python"):
@@ -113,8 +127,9 @@ def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) 
 def test_the_commands_run(
     page: Path, workplace: Path, tagkit: str, request: pytest.FixtureRequest
 ) -> None:
-    if page.name in TEXT_PAGES:
-        request.getfixturevalue("language_model")
+    for pages, model in ((TEXT_PAGES, "language_model"), (STRING_PAGES, "transducer")):
+        if page.name in pages:
+            request.getfixturevalue(model)
     commands = [
         line.removeprefix("$ ")
         for block in blocks(page, "console")

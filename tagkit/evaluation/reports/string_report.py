@@ -11,13 +11,12 @@
 Of several references the nearest one counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from tagkit.evaluation.reports.report import ReportOfParts, head_of
-from tagkit.evaluation.scores.edits import edit_distance
 from tagkit.text.units import CharacterUnits, Units
 
 STRINGS = "strings"  # `kind` of the report
@@ -127,3 +126,28 @@ def _translation(
         corpus_bleu(strings, references).score / 100,
         corpus_chrf(strings, references).score / 100,
     )
+
+
+def edit_distance(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+    """The least number of insertions, deletions and substitutions between two sequences.
+
+    Levenshtein 1966; Jurafsky and Martin, section on minimum edit distance.
+    """
+    if len(left) < len(right):
+        left, right = right, left
+    # What both begin or end with costs nothing: most predictions are nearly right.
+    start, shortest = 0, len(right)
+    while start < shortest and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    left, right = left[start : len(left) - end], right[start : len(right) - end]
+    row = list(range(len(right) + 1))
+    for number, one in enumerate(left, 1):
+        before, row[0] = row[0], number
+        for place, other in enumerate(right, 1):
+            changed = before + (one != other)
+            before = row[place]
+            row[place] = min(changed, before + 1, row[place - 1] + 1)
+    return row[-1]

@@ -151,23 +151,58 @@ def search(
         lengths: most units of the sequences of each source, at least 1.
         options: of the search.
     """
-    device, sources = start.device, len(start)
-    finished: list[list[Hypothesis]] = [[] for _ in range(sources)]
-    steps: list[_Step] = []
-    active = np.arange(sources)  # numbers of the sources that are still searched
-    # (active, hypotheses): there is one before the first step; equal ones would all grow alike.
-    scores = torch.zeros(sources, 1, dtype=torch.float64, device=device)
-    ids = start.unsqueeze(1)
-    history = ids.new_zeros(sources, 1, 0)  # (active, hypotheses, units), where it is needed
-    coverage: Tensor | None = None  # (active, hypotheses, time)
+    beam = _Beam(step, start, state, ending, lengths, options)
     for number in range(1, max(lengths) + 1):
-        width = ids.shape[1]
-        output = step(ids.flatten(), state)
+        output = beam.grow(number)
+        going, stays = beam.finish(number)
+        if not going:
+            break
+        beam.go_on(output, torch.tensor(going, device=start.device), stays)
+    return [
+        sorted(each, key=lambda one: -one.score(options.length_penalty))[: options.count]
+        for each in beam.finished
+    ]
+
+
+class _Beam:
+    """The hypotheses of all sources that are still searched.
+
+    Attributes:
+        finished: of each source, those that have ended.
+    """
+
+    def __init__(
+        self,
+        step: SourceSteps,
+        start: Tensor,
+        state: State,
+        ending: Ending,
+        lengths: Sequence[int],
+        options: Search,
+    ) -> None:
+        """Before the first step; arguments as of `search`."""
+        sources = len(start)
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(sources)]
+        self._step, self._state, self._ending = step, state, ending
+        self._lengths, self._options = lengths, options
+        self._steps: list[_Step] = []
+        self._active = np.arange(sources)  # numbers of the sources that are still searched
+        # (active, hypotheses): there is one before the first step; equal ones would all grow alike.
+        self._scores = torch.zeros(sources, 1, dtype=torch.float64, device=start.device)
+        self._ids = start.unsqueeze(1)
+        self._parents = torch.zeros_like(self._ids)
+        self._history = self._ids.new_zeros(sources, 1, 0)  # (active, hypotheses, units), if needed
+        self._coverage: Tensor | None = None  # (active, hypotheses, time)
+        self._vocabulary = 0
+
+    def grow(self, number: int) -> StepOutput:
+        """Choose the best continuations of each source by unit `number`."""
+        options, width = self._options, self._ids.shape[1]
+        output = self._step(self._ids.flatten(), self._state)
         grown = ban(output.log_probs.double(), options.banned)
-        grown = grown.view(-1, width, grown.shape[1])
-        grown = _without_repeated(grown, history, options)
-        vocabulary = grown.shape[2]
-        if ending.by_halt:
+        grown = _without_repeated(grown.view(-1, width, grown.shape[1]), self._history, options)
+        self._vocabulary = grown.shape[2]
+        if self._ending.by_halt:
             # One more column, with the id `vocabulary`: to halt before another unit. To halt then
             # competes with all units for the places in the beam. Each row is still a distribution:
             # p(halt) and (1 - p(halt)) p(unit), which sum to 1 if nothing is banned.
@@ -175,70 +210,92 @@ def search(
             # (active, hypotheses, vocabulary) -> (active, hypotheses, vocabulary + 1)
             grown = torch.cat((torch.log1p(-halt) + grown, halt.log()), 2)
         if number <= options.min_units:
-            for end in (ending.symbol, vocabulary if ending.by_halt else None):
+            for end in (self._ending.symbol, self._vocabulary if self._ending.by_halt else None):
                 if end is not None:
                     grown[..., end] = -torch.inf
         # (active, hypotheses, 1) + (active, hypotheses, columns), and the best of all hypotheses
         # together. A place is parent x columns + column.
-        total = (scores.unsqueeze(2) + grown).flatten(1)
-        scores, places = total.topk(min(options.beam, total.shape[1]), dim=1)
-        parents = torch.div(places, grown.shape[2], rounding_mode="floor")
-        units = places - parents * grown.shape[2]
-        weights = None
-        if output.weights is not None and (options.keeps_weights or options.coverage_penalty):
-            weights = output.weights.view(-1, width, output.weights.shape[1])
-        if options.coverage_penalty and weights is not None:
-            coverage = weights if coverage is None else coverage + weights
-            coverage = coverage.gather(1, parents.unsqueeze(2).expand(-1, -1, coverage.shape[2]))
-        row = np.full(sources, -1)
-        row[active] = np.arange(len(active))
-        kept_weights = (
-            weights.cpu().numpy() if options.keeps_weights and weights is not None else None
-        )
-        steps.append(_Step(row, parents.cpu().numpy(), units.cpu().numpy(), kept_weights))
+        total = (self._scores.unsqueeze(2) + grown).flatten(1)
+        self._scores, places = total.topk(min(options.beam, total.shape[1]), dim=1)
+        self._parents = torch.div(places, grown.shape[2], rounding_mode="floor")
+        self._ids = places - self._parents * grown.shape[2]
+        self._steps.append(self._seen(output, width))
+        return output
 
-        # A finished hypothesis keeps its place in the beam. What is impossible takes none: with few
-        # units there may be fewer continuations than places.
-        found, chosen = scores.tolist(), units.tolist()
-        stays = torch.zeros_like(units, dtype=torch.bool)
+    def _seen(self, output: StepOutput, width: int) -> _Step:
+        """What was chosen, and what was looked at for it."""
+        options, weights = self._options, output.weights
+        if weights is not None:
+            weights = weights.view(-1, width, weights.shape[1])
+        if options.coverage_penalty and weights is not None:
+            seen = weights if self._coverage is None else self._coverage + weights
+            places = self._parents.unsqueeze(2).expand(-1, -1, seen.shape[2])
+            self._coverage = seen.gather(1, places)
+        row = np.full(len(self.finished), -1)
+        row[self._active] = np.arange(len(self._active))
+        keeps = options.keeps_weights and weights is not None
+        kept = weights.cpu().numpy() if keeps and weights is not None else None
+        return _Step(row, self._parents.cpu().numpy(), self._ids.cpu().numpy(), kept)
+
+    def finish(self, number: int) -> tuple[list[int], Tensor]:
+        """Take out the hypotheses that end with unit `number`.
+
+        Returns:
+            Places of the sources whose search goes on, and (active, hypotheses) bool, True of what
+            goes on in them.
+        """
+        found, chosen = self._scores.tolist(), self._ids.tolist()
+        stays = torch.zeros_like(self._ids, dtype=torch.bool)
         going: list[int] = []
-        for at, source in enumerate(active.tolist()):
-            ready = finished[source]
-            room = options.beam - len(ready)
+        for at, source in enumerate(self._active.tolist()):
+            # A finished hypothesis keeps its place in the beam. What is impossible takes none: with
+            # few units there may be fewer continuations than places.
+            room = self._options.beam - len(self.finished[source])
             best = -math.inf
-            for place in range(min(room, len(found[at]))):
-                log_prob, unit = found[at][place], chosen[at][place]
+            for place, log_prob in enumerate(found[at][:room]):
                 if math.isinf(log_prob):
                     break
-                is_last = number == lengths[source]
-                ended = ended_by(unit == vocabulary, unit == ending.symbol, is_last)
+                unit, is_last = chosen[at][place], number == self._lengths[source]
+                is_symbol = unit == self._ending.symbol
+                ended = ended_by(unit == self._vocabulary, is_symbol, is_last)
                 if ended is None:
                     stays[at, place] = True
                     best = max(best, log_prob)
-                    continue
-                penalty = _coverage(coverage, at, place, options.coverage_penalty)
-                path, seen = _path(steps, source, place)
-                path = path[:-1] if ended == "halt" else path
-                ready.append(Hypothesis(path, log_prob, ended, penalty, seen))
-            if not math.isinf(best) and not _is_certain(ready, best, lengths[source], options):
+                else:
+                    self.finished[source].append(self._hypothesis(at, place, log_prob, ended))
+            ready, length = self.finished[source], self._lengths[source]
+            if not math.isinf(best) and not _is_certain(ready, best, length, self._options):
                 going.append(at)
-        if not going:
-            break
+        return going, stays
+
+    def _hypothesis(self, at: int, place: int, log_prob: float, ended: Ended) -> Hypothesis:
+        path, weights = _path(self._steps, int(self._active[at]), place)
+        coverage = _coverage(self._coverage, at, place, self._options.coverage_penalty)
+        return Hypothesis(
+            path[:-1] if ended == "halt" else path, log_prob, ended, coverage, weights
+        )
+
+    def go_on(self, output: StepOutput, rows: Tensor, stays: Tensor) -> None:
+        """Continue the search of some sources, by their places.
+
+        Args:
+            output: of the model, before the units that were chosen.
+            rows: (going,) places of the sources.
+            stays: (active, hypotheses) bool, what goes on.
+        """
+        width = len(output.log_probs) // len(self._active)
+        self._scores = torch.where(stays, self._scores, -torch.inf)[rows]
+        ids, parents = self._ids[rows].clamp(max=self._vocabulary - 1), self._parents[rows]
         # Two levels of indices: which sources stay, and the row that each hypothesis grew from.
-        rows = torch.tensor(going, device=device)
-        scores = torch.where(stays, scores, -torch.inf)[rows]
-        ids, parents = units[rows].clamp(max=vocabulary - 1), parents[rows]
-        state = select_rows(output.state, (rows.unsqueeze(1) * width + parents).flatten())
-        if options.no_repeat or options.once:
-            before = history[rows].gather(1, parents.unsqueeze(2).expand(-1, -1, history.shape[2]))
-            history = torch.cat((before, ids.unsqueeze(2)), 2)
-        coverage = None if coverage is None else coverage[rows]
-        if len(going) < len(active):
-            step, active = step.keep(rows), active[going]
-    return [
-        sorted(each, key=lambda one: -one.score(options.length_penalty))[: options.count]
-        for each in finished
-    ]
+        self._state = select_rows(output.state, (rows.unsqueeze(1) * width + parents).flatten())
+        if self._options.no_repeat or self._options.once:
+            places = parents.unsqueeze(2).expand(-1, -1, self._history.shape[2])
+            before = self._history[rows].gather(1, places)
+            self._history = torch.cat((before, ids.unsqueeze(2)), 2)
+        self._ids = ids
+        self._coverage = None if self._coverage is None else self._coverage[rows]
+        if len(rows) < len(self._active):
+            self._step, self._active = self._step.keep(rows), self._active[rows.cpu().numpy()]
 
 
 def _is_certain(ready: Sequence[Hypothesis], best: float, length: int, options: Search) -> bool:

@@ -1,10 +1,13 @@
 """Scores of strings by hand."""
 
 import sys
+from functools import cache
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tagkit.evaluation.reports.string_report import PARTS, string_report
+from tagkit.evaluation.reports.string_report import PARTS, edit_distance, string_report
 from tagkit.text.units import CharacterUnits, WordUnits
 
 
@@ -35,3 +38,29 @@ def test_words_have_an_error_rate_of_their_own_and_scores_of_translation() -> No
 def test_without_sacrebleu_they_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     assert "bleu" not in string_report([("a b",)], ["a b"], WordUnits("blanks")).parts()
+
+
+SHORT = st.text(alphabet="abc", max_size=6)
+
+
+@cache
+def by_definition(left: str, right: str) -> int:
+    """Jurafsky and Martin: the least of a deletion, an insertion and a substitution."""
+    if not left or not right:
+        return len(left) + len(right)
+    return min(
+        by_definition(left[1:], right) + 1,
+        by_definition(left, right[1:]) + 1,
+        by_definition(left[1:], right[1:]) + (left[0] != right[0]),
+    )
+
+
+@given(SHORT, SHORT)
+def test_it_is_the_least_of_all_ways(left: str, right: str) -> None:
+    assert edit_distance(left, right) == by_definition(left, right)
+    assert edit_distance(right, left) == edit_distance(tuple(left), list(right))
+
+
+def test_the_textbooks_example_has_its_number() -> None:
+    # "intention" and "execution", with substitutions of cost 1
+    assert edit_distance("intention", "execution") == 5
