@@ -180,7 +180,7 @@ def test_a_command_is_resumed_by_its_flag_if_it_has_one(
     has_flag = any("--resume" in param.opts for param in params)
     flag = " --resume" if has_flag else ""
     assert capsys.readouterr().err == f"stopped after step 3. To resume: tagkit {command}{flag}\n"
-    assert has_flag == (command in ("train", "learning-curve"))
+    assert has_flag == (command in ("train", "learning-curve", "predict"))
 
 
 def test_version_is_told(tagkit: Program) -> None:
@@ -339,8 +339,6 @@ def test_a_time_limit_counts_from_the_start_of_the_program(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["predict", "model", "test.conll", "-o", "NAME"],
-        ["predict", "model", "test.conll", "-o", "NAME", "--format", "jsonl"],
         ["convert", "test.conll", "NAME", "--to", "jsonl"],
         ["check", "test.conll", "--fix", "NAME"],
         ["eval", "model", "test.conll", "--html", "NAME"],

@@ -13,11 +13,11 @@ import tiny
 from json_schema import broken
 from program import SMALL, Program
 from says import Says
-from tagkit.training.folder.trials import Trial, Tuned
 
 from tagkit.config import Config, option_names
 from tagkit.config.description import json_schema
 from tagkit.evaluation.reports.language_report import LanguageReport
+from tagkit.training.several.tune import Trial, Tuned
 
 
 @pytest.fixture

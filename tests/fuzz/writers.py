@@ -145,7 +145,8 @@ def _read(path: Path, format: str, row: SampleRow) -> list[Item]:
     Raises:
         LawBroken: it is not.
     """
-    data = DataConfig(format=format, **row.data)
+    # As it is written: among few tags an odd one passes for another spelling of O.
+    data = DataConfig(format=format, notation="B-PER O", **row.data)
     reading = ReaderOptions(data, all_features=True, with_text=True)
     try:
         items = list(FORMATS[format].records(Source(str(path), data.encoding), reading).items)

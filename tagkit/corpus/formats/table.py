@@ -74,6 +74,7 @@ class Format:
         many_files: whether it fills a folder, or a pair of files.
         is_grid: whether each line is a token with its columns, so that every line can be kept.
         has_classes: whether a sentence or text of it may have a class as a whole.
+        needs_tags: whether it may have one only beside a tag for each of its tokens.
         has_named_columns: whether a header names its columns, so that records may have further
             ones, such as a probability.
         keeps_tokens: whether texts of it say where their tokens are.
@@ -97,6 +98,7 @@ class Format:
     many_files: bool = False
     is_grid: bool = False
     has_classes: bool = False
+    needs_tags: bool = False
     has_named_columns: bool = False
     keeps_tokens: bool = False
     keeps_values: Literal["all", "id", "file names", "nothing"] = "nothing"
@@ -134,7 +136,8 @@ _ALL = (
     Format("token-rows", "CSV or TSV with a token a row", "tags", read_columns, write_token_rows,
            look_at_token_rows, is_grid=True),
     Format("sentence-rows", "CSV or TSV with a sentence and its tags a row", "tags",
-           read_sentence_rows, write_sentence_rows, look_at_sentence_rows, has_classes=True),
+           read_sentence_rows, write_sentence_rows, look_at_sentence_rows, has_classes=True,
+           needs_tags=True),
     Format("jsonl-tokens", "JSON Lines of tokens and tags", "tags", read_jsonl,
            write_jsonl_tokens, look_at_jsonl("jsonl-tokens"), _JSONL, has_classes=True,
            keeps_values="all", family="jsonl"),

@@ -17,7 +17,7 @@ from tagkit.corpus.splits.expected_labels import refuse_unread_columns
 from tagkit.corpus.splits.splits import read_split, split_of_records
 from tagkit.errors import DataError
 from tagkit.evaluation.compare.compare import refuse_options_of_tags
-from tagkit.evaluation.reports.class_report import JointReport, with_areas, with_judged
+from tagkit.evaluation.reports.class_report import JointReport, with_judged
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import TagReport, with_sentences
 from tagkit.features.vocabulary import decomposed
@@ -91,7 +91,7 @@ class Annotated:
 def annotated(predictor: Predictor, split: Split, *, batch_size: int) -> Annotated:
     """A corpus with a model's predictions, and the report on them."""
     found = predictor.predictions_of(split, batch_size=batch_size)
-    return Annotated(split, found, _with_areas(predictor.report(split, found), split, found))
+    return Annotated(split, found, predictor.report(split, found))
 
 
 def score_model(
@@ -219,14 +219,7 @@ def _report(
         report = column.of_report(report, split, found)
         judged = None if judged is None else column.of_judged(judged)
     report = _with_words(report, split)
-    report = _with_areas(report, split, found)
     return report if judged is None else with_judged(report, judged)
-
-
-def _with_areas(report: Report, split: Split, found: Sequence[Prediction]) -> Report:
-    """The report with the areas of its classes, if it has any."""
-    gold = (sentence.labels for sentence in split.sentences)
-    return with_areas(report, gold, (each.scores for each in found))
 
 
 def check_cache(predictor: Predictor, cache: CacheOptions) -> None:

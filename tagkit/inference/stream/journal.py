@@ -1,4 +1,4 @@
-"""What `predict --resume` goes on from: a manifest beside an output that is not complete.
+"""What a prediction that was stopped goes on from: a manifest beside the unfinished output.
 
 Its lines are JSON. The first one says what is predicted: the model, the options, the inputs. Each
 further one says how far that is done, a line every few seconds; the last whole one counts. To go

@@ -56,8 +56,8 @@ class ClassAnswers(LabelAnswers):
             raise DataError("this model classifies: max_length is for tags, a text is read whole")
 
     def holds(self, row: Format) -> bool:
-        """Tokens may have a class alone."""
-        return row.has_classes and row.holds in ("tags", "classes")
+        """Tokens may have a class alone, but for formats where each of them needs a tag."""
+        return row.has_classes and row.holds in ("tags", "classes") and not row.needs_tags
 
     @property
     def rendered(self) -> Sequence[str]:

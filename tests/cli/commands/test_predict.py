@@ -26,7 +26,7 @@ def test_every_format_of_the_table_can_be_asked_for(monkeypatch: pytest.MonkeyPa
     # Also one that is a row of the table, and stands nowhere else.
     monkeypatch.setitem(FORMATS, "toy", replace(FORMATS["slash"], name="toy"))
     assert "toy" in output_formats()
-    assert complete_output_format("to") == ["toy"]
+    assert complete_output_format("toy") == ["toy"]
 
 
 def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:

@@ -23,11 +23,9 @@ from tagkit.corpus.splits.splits import (
     for_training,
     load_corpus,
     read_split,
-    read_text,
-    read_texts,
     read_train,
-    text_files,
 )
+from tagkit.corpus.splits.texts import read_text, read_texts, text_files
 from tagkit.errors import DataError, FormatError
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.pairs import DELIMITER, within

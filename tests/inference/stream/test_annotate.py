@@ -142,8 +142,8 @@ def test_the_options_reach_the_model() -> None:
         (
             TAGS,
             {"output_format": "tsv"},
-            "this model tags: expected output_format=columns, conllu, jsonl, jsonl-tokens, "
-            "parallel, slash, html or show, found tsv$",
+            "this model tags: expected output_format=columns, conllu, jsonl, token-rows, "
+            "sentence-rows, jsonl-tokens, parallel, slash, html or show, found tsv$",
         ),
         (
             TAGS,
@@ -174,7 +174,7 @@ def test_the_options_reach_the_model() -> None:
             BOTH,
             {"output_format": "slash"},
             "this model tags and classifies: expected output_format=columns, conllu, jsonl, "
-            "jsonl-tokens, parallel, html or show, found slash$",
+            "sentence-rows, jsonl-tokens, parallel, html or show, found slash$",
         ),
     ],
 )

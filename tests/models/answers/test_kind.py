@@ -13,7 +13,8 @@ from tagkit.models.answers.kind import Style, origin_of
 from tagkit.text.records import Document, Sentence
 
 COLUMNS = tuple(ColumnLabels(n, "tags", "labels", "labels", {}) for n in ("A", "B"))
-OF_TAGS = {"columns", "conllu", "html", "jsonl", "jsonl-tokens", "parallel", "slash"}
+OF_BOTH = {"columns", "conllu", "html", "jsonl", "jsonl-tokens", "parallel", "sentence-rows"}
+OF_TAGS = OF_BOTH | {"slash", "token-rows"}
 OF_CLASSES = {
     "columns", "jsonl", "jsonl-tokens", "jsonl-texts", "parallel", "trees", "fasttext", "trec",
     "csv", "tsv", "folder", "html",
@@ -28,8 +29,8 @@ OF_CLASSES = {
         (TAGS, True, True, {"columns", "conllu", "html", "jsonl"}),
         (CLASSES, False, False, OF_CLASSES),
         (CLASSES, False, True, {"columns", "html", "jsonl", "csv", "tsv"}),
-        (BOTH, True, False, OF_TAGS - {"slash"} | {"jsonl-spans"}),
-        (BOTH, False, False, OF_TAGS - {"slash"}),
+        (BOTH, True, False, OF_BOTH | {"jsonl-spans"}),
+        (BOTH, False, False, OF_BOTH),
     ],
 )
 def test_a_format_holds_all_that_is_predicted_or_is_not_offered(

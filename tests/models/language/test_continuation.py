@@ -215,7 +215,7 @@ def test_options_that_have_no_meaning_are_refused(predictor: Predictor) -> None:
     with refuses(DataError, "beam", "0", "-1", "number"):
         predictor.predict("a", beam=-1)
     plain = predictor_of()
-    with refuses(DataError, "max_units", "data.pairs=true"):
+    with refuses(DataError, "max_units", "write strings"):
         Annotator(plain, options())
     with refuses(DataError, "annotates"):
         plain.predict("a")

@@ -150,13 +150,13 @@ def look_at_sentence_rows(beginning: Beginning) -> Sureness:
 
 def read_sentence_rows(source: Source, reading: ReaderOptions) -> Iterator[Sentence]:
     """The sentences of a table."""
-    beginning = source.beginning(waiting=False)
-    found = _find(beginning, is_named=True)
+    found = _find(source.beginning(waiting=False), is_named=True)
     if found is None:
-        if not any(line.strip() for line in beginning):
-            return
-        problem = "expected rows with a sentence and a tag for each of its words, found"
-        raise FileError(source.name, 1, f"{problem} {quoted(beginning[0])}")
+        for number, line in source.numbered():
+            if line.strip():
+                problem = "expected rows with a sentence and a tag for each of its words, found"
+                raise FileError(source.name, number, f"{problem} {quoted(line)}")
+        return
     rows: Iterator[Row] = csv_rows(source, reading)
     if found.separator == "\t":
         rows = ((number, split_row(line, "\t")) for number, line in source.numbered())

@@ -86,7 +86,7 @@ def _find(
     token, named_tag = _known(names, _TOKENS), _known(names, _TAGS)
     named_ids = [i for i, name in enumerate(names) if name in _IDS and i != token]
     columns = [*zip(*rows[1:], strict=True)] or [()] * len(names)
-    spans = [i for i, cells in enumerate(columns) if holds_span_tags(cells)]
+    spans = [i for i, cells in enumerate(columns) if i != token and holds_span_tags(cells)]
     # Of names between blanks prose may have all.
     is_named = bool(spans) or (separator != " " and bool(named_ids or (is_parted and named_tag)))
     is_named = token is not None and is_named and len({*rows[0]}) == len(rows[0])
