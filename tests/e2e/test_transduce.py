@@ -129,6 +129,10 @@ def test_commands_predict_score_and_describe_it(
     )
     rows = program("predict", trained.folder, path, "--format", "jsonl", "--beam", 4).out
     assert [json.loads(row)["source"] for row in rows.splitlines()] == ["ab", "cab"]
+    several = program("predict", trained.folder, path, "--format", "jsonl", "--n-best", 2).out
+    assert [len(json.loads(row)["n_best"]) for row in several.splitlines()] == [2, 2]
+    lines = program("predict", trained.folder, path, "--n-best", 2).out.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["ab", "ab", "cab", "cab"]
     path.write_text('{"id": "x", "text": "ab", "features": "UP"}\n', encoding="utf-8")
     row = json.loads(
         program("predict", trained.folder, path, "--input-format", "jsonl", "--format", "jsonl").out

@@ -114,8 +114,8 @@ class PredictOptions:
         int,
         typer.Option(
             min=0,
-            help="Number of most probable taggings of each text, with their probabilities; for "
-            "--format jsonl.",
+            help="Number of most probable taggings of each text, with their probabilities, for "
+            "--format jsonl; or of most probable strings.",
             metavar="K",
             show_default="the most probable one",
         ),

@@ -47,7 +47,8 @@ class AnswerOptions:
             would end with the first of them, never gets them.
         coverage: share of sets of answers that are to hold the right one, where sets are written
             beside each answer; None for none.
-        n_best: number of most probable ways to tag a text that are written beside each answer.
+        n_best: number of most probable ways to tag a text that are written beside each answer, or
+            of most probable strings in its place.
         ordered: whether it is to be known how sure each answer is, by which they are put in order.
         alone: whether a chunk is answered as if it were the only one, so that no digit depends on
             those before it, nor on the process that has answered these.
@@ -87,7 +88,7 @@ def style_of(predictor: "Predictor", options: AnswerOptions) -> Style:
         require_sets(predictor, coverage)
         refuse_removal(asked.min_confidence)
         _require_room(options.output_format, "the sets of coverage=...")
-    if options.n_best:
+    if options.n_best and not predictor.answers.alternates:
         if TAGS not in predictor.answers.sets or coverage is not None:
             found = predictor.answers.model if coverage is None else "coverage=... has sets of them"
             raise DataError(f"n_best=... is for a model of one tag column: {found}")
@@ -131,7 +132,13 @@ class Annotator:
             confidence=options.predict.confidence or options.ordered,
             on_long=self._note_long,
             on_removed=self._note_removed,
+            n_best=self._strings(options),
         )
+
+    def _strings(self, options: AnswerOptions) -> int:
+        """Strings that are wanted of each text; 1 of a model whose alternatives are taggings."""
+        wanted = options.n_best if self.style.answers.alternates else 0
+        return max(wanted, options.predict.n_best)
 
     def annotate(self, chunk: Chunk) -> Output:
         """The output for a chunk.
@@ -272,7 +279,8 @@ class Annotator:
         answers: Sequence[Any]
         if coverage is None:
             answers = self.predictor.predict(inputs, options)
-            if count := self.options.n_best:
+            count = self.options.n_best
+            if count and not self.style.answers.alternates:
                 ways = self.predictor.n_best(inputs, count, batch_size=options.batch_size)
                 answers = [*map(_with_alternatives, answers, ways)]
         else:

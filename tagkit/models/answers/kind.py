@@ -112,6 +112,7 @@ class PredictionOptions:
         """
         check_count("batch_size", self.batch_size)
         check_count("max_length", self.max_length)
+        check_count("n_best", self.n_best)
         for name in ("threshold", "min_confidence"):
             value = getattr(self, name)
             if value is not None:
@@ -249,6 +250,7 @@ class AnswerKind(ABC):
         model: what has such answers, as messages begin: "this model classifies texts".
         by_token: whether it stands beside the tokens of a text, one a line; else a text is a line.
         searches: whether a search finds it, which may have a beam.
+        alternates: whether it can have alternatives, as `PredictionOptions.n_best` asks.
         sets: the parts that can be predicted as sets; empty for none.
         lacks_sets: why there is none, in words.
     """
@@ -256,6 +258,7 @@ class AnswerKind(ABC):
     model: str
     by_token: ClassVar[bool] = False
     searches: ClassVar[bool] = False
+    alternates: ClassVar[bool] = False
     sets: tuple[str, ...] = ()
     lacks_sets: str = "predicts no labels"
 
@@ -281,6 +284,8 @@ class AnswerKind(ABC):
         for option in ("beam", "max_units"):
             if getattr(options, option) is not None and not self.searches:
                 raise DataError(f"{option}=... is for models that write strings")
+        if not self.alternates and (options.n_best != 1 or options.alignment):
+            raise DataError("n_best=... and alignment=... are for models of the task transduce")
 
     def input_format(self, given: str) -> str:
         """The format to read inputs in, where `given` is asked for.

@@ -22,6 +22,7 @@ class TransducerAnswers(StringAnswers):
     """
 
     searches = True
+    alternates = True
 
     def __init__(self, *, features: bool) -> None:
         """`features`: whether the model reads some beside sources."""
@@ -74,7 +75,10 @@ class TransducerAnswers(StringAnswers):
         if style.confidence and answer.log_probability is not None:
             found["log_probability"] = answer.log_probability
         if answer.alternatives:
-            found["alternatives"] = [each.to_dict() for each in answer.alternatives]
+            found["n_best"] = [
+                {"target": each.text, "log_probability": each.log_probability}
+                for each in answer.alternatives
+            ]
         if answer.alignment is not None:
             found["alignment"] = answer.alignment.to_dict()
         return found

@@ -245,7 +245,8 @@ def _settle(
     if not reading.with_tags:  # the options are those of a model
         raise ValueError(f'{problem}Name the column of the texts "{TEXT}" in the first row')
     named = "data.label_column and data.text_column, by name or by number from 0"
-    raise ValueError(f"{problem}Name both with {named}")
+    strings = "; task=transduce learns strings for strings"
+    raise ValueError(f"{problem}Name both with {named}{strings}")
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:
