@@ -173,7 +173,7 @@ def test_a_row_of_another_kind_is_named(tmp_path: Path, row: str, problem: str) 
 
 NEITHER = (
     "expected a label and a text, found {}. Name both with data.label_column and data.text_column, "
-    "by name or by number from 0"
+    "by name or by number from 0; task=transduce learns strings for strings"
 )
 UNKNOWN = " and nothing that tells which is which"
 
