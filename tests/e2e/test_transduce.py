@@ -163,3 +163,23 @@ def test_weights_of_a_run_are_those_of_its_seed(folder: Path, tmp_path: Path) ->
         run = train(options(folder, "train.max_epochs=1", f"output.dir={tmp_path / name}"))
         digests.add(digest_of(run.folder / "best" / "model.safetensors"))
     assert len(digests) == 1
+
+
+def test_another_corpus_goes_on_with_its_weights_and_more_units(
+    trained: Trained, tmp_path: Path
+) -> None:
+    more = [pair(f"{word}d", case) for word in WORDS for case in ("UP", "BACK")]
+    (tmp_path / "train.tsv").write_text("\n".join(more) + "\n", encoding="utf-8")
+    sizes = ("encoder.hidden=24", "embeddings.word_dim=16")
+    config = load_config(None, [
+        "task=transduce", f"data.train_file={tmp_path / 'train.tsv'}", "train.max_epochs=1",
+        f"data.dev_file={tmp_path / 'train.tsv'}", f"train.init_from={trained.folder}",
+        "train.lr=1e-9", "train.threads=1", f"output.dir={tmp_path / 'further'}", *sizes,
+    ])  # fmt: skip
+    further = tagkit.load(train(config).folder)
+    before = tagkit.load(trained.folder)
+    for line in ("ab\tUP", "cab\tBACK"):
+        assert further.predict(line).text == before.predict(line).text
+    old, new = (each.vocabulary.pairs.units for each in (before, further))
+    assert new[: len(old)] == old
+    assert {"d", "D"} <= {*new} - {*old}

@@ -24,6 +24,7 @@ from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import ConfigError
 from tagkit.features.column_labels import ColumnLabels
+from tagkit.features.pair_reading import PairReading
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.base.model import Model, within_member
@@ -168,7 +169,15 @@ def extend_vocabulary(vocabulary: Vocabulary, config: Config, base: Bundle) -> V
             else vocabulary.features
         ),
         columns=tuple(_extended(column, old.columns) for column in vocabulary.columns),
+        pairs=_extended_pairs(vocabulary.pairs, old.pairs),
     )
+
+
+def _extended_pairs(pairs: PairReading | None, old: PairReading | None) -> PairReading | None:
+    """The units of the base model, and those that are new; cut as it cuts."""
+    if pairs is None or old is None:
+        return pairs
+    return replace(old, units=_united(old.units, pairs.units))
 
 
 def _extended(column: ColumnLabels, old: Iterable[ColumnLabels]) -> ColumnLabels:

@@ -17,6 +17,7 @@ from tagkit.nn.generation.step import State
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
+from tagkit.text.units import END, UNKNOWN
 
 
 class Transducer(Model):
@@ -130,5 +131,6 @@ class Transducer(Model):
         """There are none."""
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
-        """The units; the end and the unknown one come before them in each part."""
-        return {}
+        """The units, after the end and the unknown one."""
+        assert vocabulary.pairs is not None
+        return {"decoder.": (END, UNKNOWN, *vocabulary.pairs.units)}
