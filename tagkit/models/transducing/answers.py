@@ -8,7 +8,7 @@ from tagkit.errors import DataError
 from tagkit.limits import MAX_BEAM, MAX_UNITS, check_count
 from tagkit.models.answers.kind import AUTO, Origin, PredictionOptions, Style
 from tagkit.models.answers.strings import StringAnswers
-from tagkit.models.answers.texts import Input, Text
+from tagkit.models.answers.texts import Input, Text, words_of
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Document, Sentence, StringAnswer
 
@@ -50,9 +50,8 @@ class TransducerAnswers(StringAnswers):
             features = dict(item.extra).get("features", "")
             text, found = item.text, features_in({"features": features})
         else:
-            text = item if isinstance(item, str) else " ".join(super().read(
-                item, tokenizer, whole=whole).sentences[0].words)  # fmt: skip
-            text, found = self._parts(text)
+            words = [item] if isinstance(item, str) else words_of(item)
+            text, found = self._parts(" ".join(words))
         sentence = Sentence((sentence_word(text, found),), text=text)
         return Text(text, [sentence], [((0, len(text)),)])
 
