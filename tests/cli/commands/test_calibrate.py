@@ -293,7 +293,7 @@ def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
     tagkit("predict", model, gold, "-o", tmp_path / "found.conll")
     ended = tagkit("eval", "--gold", gold, "--pred", tmp_path / "found.conll", "--calibration")
     assert (ended.code, ended.out) == (1, "")
-    assert Says("--analysis calibration", "jsonl") == ended.err
+    assert Says("calibration", "jsonl") == ended.err
 
 
 def test_a_file_in_which_the_model_predicts_nothing_leaves_the_calibration_as_it_is(

@@ -89,6 +89,15 @@ def test_raw_text_stays_raw_text(tmp_path: Path, line: str) -> None:
     assert format_of(path, raw=True) == "text"
 
 
+@pytest.mark.parametrize("name", ["columns", "token-rows"])
+def test_a_word_that_is_spelled_as_a_tag_is_a_word(tmp_path: Path, name: str) -> None:
+    item = Sentence(("B-X",), ("O",))
+    path = write(tmp_path, "a", FORMATS[name].write, [item])
+    (found,) = items_of(Path(path), format=name)
+    assert isinstance(found, Sentence)
+    assert (found.words, found.tags) == (item.words, item.tags)
+
+
 word, tag, label = (
     words(),
     words("/|"),

@@ -285,7 +285,7 @@ def tags_before_words(lines: Sequence[str]) -> tuple[int, int | None] | None:
     # Lines to tag may have no other tag yet.
     if notation is None and len(first) == 1 < len(second) and (outside := outside_of(first)):
         notation = Notation(outside)
-    if notation is None or _notation_of_spans(second):
+    if notation is None or _notation_of_spans(second) or all(map(is_span_tag, second)):
         return None
     behind = (map(is_span_tag, map(notation.read, cells)) for cells in others)
     return 1, None if any(map(all, behind)) else 0
