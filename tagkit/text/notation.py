@@ -24,7 +24,8 @@ _PREFIX = "[BIESLUMWbieslumw]"
 _SEPARATOR = f"[{re.escape(SEPARATORS)}]"
 _EXAMPLE = re.compile(
     rf"(?:(?P<first>{_PREFIX})(?P<behind>{_SEPARATOR})\S+"
-    rf"|\S+(?P<before>{_SEPARATOR})(?P<last>{_PREFIX})|\S+) (?P<outside>\S+)"
+    rf"|\S+(?P<before>{_SEPARATOR})(?P<last>{_PREFIX})|\S+) (?P<outside>.+)",
+    re.DOTALL,
 )
 # The usual letter for each one, by whether they are those of BMEWO, and in lower case.
 _LETTERS: Mapping[tuple[bool, bool], Mapping[str, str]] = {

@@ -11,7 +11,7 @@ from tagkit.text.scheme_detection import notation_of
 
 NOTATIONS = st.builds(
     Notation,
-    outside=st.sampled_from(["O", "0", "_", "-", "OTHER", "none"]),
+    outside=st.sampled_from(["O", "0", "_", "-", "OTHER", "none", "a b", "\u00a0"]),
     separator=st.sampled_from(["", *SEPARATORS]),
     type_first=st.booleans(),
     lower=st.booleans(),
