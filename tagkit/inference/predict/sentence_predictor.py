@@ -16,7 +16,6 @@ from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.record_checks import check_item
 from tagkit.errors import ConfigError, DataError, DeviceError
-from tagkit.evaluation.reports.class_report import with_areas
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.vocabulary import Vocabulary
@@ -294,9 +293,7 @@ class SentencePredictor:
             DataError: the predictions are not those of its sentences.
         """
         check_predictions(self.task.to_predict(split), predictions)
-        report = self.task.score(self._context, split, predictions, strict=strict)
-        gold = (sentence.labels for sentence in split.sentences)
-        return with_areas(report, gold, (each.scores for each in predictions))
+        return self.task.score(self._context, split, predictions, strict=strict)
 
     def judged(
         self, split: Split, predictions: Sequence[Prediction], *, strict: bool = False

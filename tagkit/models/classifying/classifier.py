@@ -20,7 +20,7 @@ from tagkit.config import Config
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.counts import several_classes
 from tagkit.corpus.splits.splits import Corpus
-from tagkit.evaluation.reports.class_report import ClassReport, make_class_report
+from tagkit.evaluation.reports.class_report import ClassReport, make_class_report, with_areas
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.outcomes import Outcomes
@@ -235,12 +235,14 @@ def score_classes(
     context: ModelContext, split: Split, predictions: Sequence[Prediction]
 ) -> ClassReport:
     """A report of predicted classes."""
-    return make_class_report(
-        [sentence.labels for sentence in split.sentences],
+    gold = [sentence.labels for sentence in split.sentences]
+    report = make_class_report(
+        gold,
         [prediction.labels for prediction in predictions],
         several=context.config.head.several_classes,
         known=frozenset(context.vocabulary.classes),
     )
+    return with_areas(report, gold, (prediction.scores for prediction in predictions))
 
 
 def class_kind(config: Config) -> Kind:

@@ -22,7 +22,8 @@ TRAIN = {"device": "--device", "train.device": "--device", "data.train_file": "-
         ("train -epoch 5", "-epoch; use --set train.max_epochs=VALUE"),
         ("train --crf", "--crf; use --set head.kind=crf"),
         ("train --hidden 5",
-         "--hidden; use --set encoder.hidden=VALUE or --set head.hidden=VALUE"),
+         "--hidden; use --set encoder.hidden=VALUE or --set decoder.hidden=VALUE or "
+         "--set head.hidden=VALUE"),
         ("train --gpu 0", "--gpu; use --device cuda"),
         ("train --encoder.word-dropout 1",
          "--encoder.word-dropout; use --set encoder.word_dropout=VALUE"),
