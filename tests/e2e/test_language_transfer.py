@@ -107,7 +107,7 @@ def test_a_tagger_may_add_characters_affixes_and_features_beside_the_words(
 ) -> None:
     more = (
         "embeddings.char_cell=gru", "embeddings.char_hidden=3", "embeddings.affix_dim=4",
-        "data.feature_columns=[1]", "embeddings.feature_dim=2",
+        "data.feature_columns=[1]",
     )  # fmt: skip
     found = prepared(config_from(folder, "word", "tag", tmp_path, *more))
     mine, theirs = weights(found), weights(load_bundle(folder / "word"))

@@ -65,6 +65,8 @@ def drawn(seed: int) -> dict[str, object]:
     if seed % 3 == 2:
         options |= {"data.pairs": True, "data.context": "line", "data.loss_on": "continuation"}
         options.pop("head.halt", None)
+    if options["encoder.cell"] == "transformer" and "encoder.positions" in options:
+        options["data.context"] = "line"  # positions count from the beginning of a text
     return options
 
 
@@ -130,7 +132,9 @@ def test_options_drawn_by_chance_keep_the_promises(
             model.generate(lines[0][:7], max_units=9, **options)
             for options in ({"greedy": True}, {"beam": 1})
         )
-        assert [each.text for each in greedy] == [each.text for each in of_beam]
+        # Of models that halt the two differ (`nn/search/strings.py`): to halt competes with units.
+        if not config.head.halt:
+            assert [each.text for each in greedy] == [each.text for each in of_beam]
 
     # A model that reads its states keeps the promises too.
     reader = of_task(

@@ -41,7 +41,6 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "encoder.weight_drop": (0.5,),
     "head.constrain": ("none", "decode", "train"),
     "head.tag_sharing": (True, False),
-    "head.feedback_cell": ("lstm", "elman"),
     "head.beam": (2, 5),
     "head.sampling": ("constant", "inverse-sigmoid"),
     "head.pooling": ("last", "mean+max", "concat", "attention", "scaled-attention"),

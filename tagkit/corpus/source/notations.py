@@ -18,6 +18,7 @@ from tagkit.text.notation import USUAL, Notation, notation_named
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import notation_of
 from tagkit.text.scheme_names import PLAIN
+from tagkit.wording import clipped
 
 _Record = TypeVar("_Record", bound=Item)
 _LOOKED_AT = 1000  # records; more, up to twenty times as many, while all tags are the same
@@ -57,7 +58,8 @@ def respelled(
     whole = chain(held, rest)
     if notation == USUAL:
         return Respelled(whole, USUAL)
-    said = f"{source}: tags are spelled {notation.example} and {notation.outside}, and read as "
+    outside = clipped(notation.outside)
+    said = f"{source}: tags are spelled {notation.example} and {outside}, and read as "
     said += f"{USUAL.example} and {USUAL.outside}"
     if not notation.separator:
         said = f"{source}: tags are types of spans, of which neighbours of one type are one span"

@@ -876,7 +876,7 @@ def test_classes_that_a_table_joins_are_said_to_be_read_as_one(
 REASONS = {
     '{"text": "Ada", "spans": [': 'expected a JSON object, found \'{"text": "Ada", "spans": [\': '
     "it does not end on its line (a record has one line, or all are one list)",
-    '{"id": 5}': "expected a text (sentence, content), found the keys id",
+    '{"id": 5}': "expected a text (sentence, content, data), found the keys id",
     '{"text": "Ada", "spans": [[0, 9, "X"]]}': "expected a span inside the text's 3 characters, "
     'found [0, 9, "X"]',
     "[1, 2]": "expected a JSON object, found '[1, 2]'",
