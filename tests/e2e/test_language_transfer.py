@@ -112,7 +112,7 @@ def test_a_tagger_may_add_characters_affixes_and_features_beside_the_words(
     found = prepared(config_from(folder, "word", "tag", tmp_path, *more))
     mine, theirs = weights(found), weights(load_bundle(folder / "word"))
     first = "encoder.layers.0.forwards.weight_ih_l0"
-    assert mine[first].shape == (20, 6 + 2 * 3 + 4 + 2)
+    assert mine[first].shape == (20, 6 + 2 * 3 + 4 + 20)
     assert torch.equal(mine[first][:, :6], theirs[first])
     above = [name for name in theirs if name.startswith("encoder.") and name != first]
     assert all(torch.equal(mine[name], theirs[name]) for name in above)

@@ -219,6 +219,25 @@ def test_a_beam_of_all_strings_finds_all_of_them_and_their_probabilities_sum_to_
             assert each.log_prob == pytest.approx(float(total))
 
 
+def test_the_coverage_penalty_is_that_of_the_weights_of_each_string() -> None:
+    built = decoder(attention="dot", input_feeding=True).eval()
+    known = memory(built)
+    start = torch.full((len(MASK),), END_ID)
+    wanted = Search(beam=50, count=50, length_penalty=0.5, coverage_penalty=2.0, keeps_weights=True)
+    strings = search(
+        built.steps(known), start, built.begin(known), Ending(END_ID, by_halt=False),
+        [3] * len(MASK), wanted,
+    )  # fmt: skip
+    for row, found in enumerate(strings):
+        length = int(MASK[row].sum())
+        for each in found:
+            assert each.weights is not None
+            seen = each.weights[:, :length].sum(0).clip(max=1)
+            assert each.coverage == pytest.approx(2 * np.log(seen).sum(), abs=1e-6)
+        scores = [each.score(0.5) for each in found]
+        assert scores == sorted(scores, reverse=True)
+
+
 def test_a_small_beam_of_many_sources_is_that_of_each_alone() -> None:
     built = decoder(attention="additive", input_feeding=True).eval()
     known = memory(built)

@@ -21,11 +21,11 @@ WAYS: list[dict[str, Any]] = [
 
 def search(
     model: UnitChain, way: dict[str, Any], length: int, beam: int, penalty: float = 0.0,
-    banned: tuple[int, ...] = (),
+    **options: Any,
 ) -> list[Hypothesis]:  # fmt: skip
     (found,) = strings.search(
         Unconditional(model), torch.tensor([START]), model.begin(), Ending(**way), [length],
-        Search(beam=beam, count=beam, length_penalty=penalty, banned=banned),
+        Search(beam=beam, count=beam, length_penalty=penalty, **options),
     )  # fmt: skip
     return found
 
@@ -101,3 +101,41 @@ def test_the_mean_prefers_longer_sequences_than_the_sum() -> None:
     assert total.score(0) > mean.score(0)
     assert mean.score(1) == -1.0 > total.score(1) == -1.5
     assert Hypothesis((), -2.0, "halt").score(1) == -2.0
+
+
+def ngrams(units: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
+    return [units[at : at + size] for at in range(len(units) - size + 1)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_stretch_of_so_many_units_comes_twice_and_all_others_are_found(size: int) -> None:
+    model = UnitChain(7)
+    expected = {
+        units
+        for units, _ in model.sequences(1, 5, by_halt=False)
+        if len({*ngrams(units, size)}) == len(ngrams(units, size))
+    }
+    assert {each.units for each in search(model, WAYS[0], 5, 1000, no_repeat=size)} == expected
+
+
+@pytest.mark.parametrize("way", WAYS[:2], ids=str)
+def test_a_sequence_has_the_least_number_of_units_before_its_end(way: dict[str, Any]) -> None:
+    model = UnitChain(8, halt=True)
+    every = model.sequences(way["symbol"], 4, by_halt=way["by_halt"])
+    expected = {each for each in every if len(each[0]) - (each[1] == "symbol") >= 2}
+    found = search(model, way, 4, 1000, min_units=2)
+    assert {(each.units, each.ended) for each in found} == expected
+
+
+def test_the_first_ones_are_those_of_a_search_that_goes_on_to_the_last() -> None:
+    for seed in range(20):
+        model = UnitChain(seed, vocabulary=4)
+        for penalty in (0.0, 1.0, 1.5):
+            whole = search(model, WAYS[0], 5, 40, penalty)
+            for count in (1, 3):
+                (found,) = strings.search(
+                    Unconditional(model), torch.tensor([START]), model.begin(),
+                    Ending(**WAYS[0]), [5],
+                    Search(beam=40, count=count, length_penalty=penalty),
+                )  # fmt: skip
+                assert found == whole[:count]
