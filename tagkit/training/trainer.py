@@ -325,8 +325,9 @@ def _train(call: _Call, prepared: Prepared, *, fits_later: bool) -> Trained:
     state = RunState(prepared, processes, notes)
     if not fits_later:
         state.broadcast_fitted()
+    processes.barrier()  # the first process has made the folder
     checkpoint = folder.open(identified, state.check, notes, resume=call.resume)
-    processes.barrier()  # the first process has made the folder ready
+    processes.barrier()  # and has made it ready
     logged = folder.logged(call.listener)
     notes.hand_to(logged.on_note)
     findings = diagnose_corpus(prepared)
