@@ -171,7 +171,7 @@ def look_at_csv(beginning: Beginning) -> Sureness | None:
         cells = first.split("," if "," in first else ";")
         if names_both([cell.strip(' "') for cell in cells]):
             return Sureness(FORM, "a header with the names of a text and a label")
-    if beginning.raw and _is_prose(lines):
+    if beginning.raw and _is_prose(lines) and not are_rows_of_csv(lines, ";"):
         return None
     if "csv" in beginning.named:
         if are_rows_of_csv(lines):

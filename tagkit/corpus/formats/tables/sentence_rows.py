@@ -201,6 +201,7 @@ def _written(items: Iterable[Sentence], writing: Writing) -> Iterator[Sequence[s
         line = [row_cell(cell, "\t") for cell in cells]
         kept = [pieces(cells[0]), pieces(cells[1])] == [[*item.words], [*(item.tags or ())]]
         odd = "" in cells[1:] or any(char in cell for cell in cells for char in "\n\r")
+        odd |= len(item.labels) > 1  # a row has a place for one
         if odd or not kept or own != names or split_row("\t".join(line), "\t") != cells:
             raise cannot_hold(item, "sentence-rows", "such words, tags or classes")
         yield line
