@@ -49,6 +49,7 @@ from tagkit.evaluation.scores.outcomes import (
 )
 from tagkit.evaluation.scores.pairing import (
     CLASSES,
+    PROBABILITIES,
     TAGS,
     Labelled,
     Spot,
@@ -69,8 +70,6 @@ from tagkit.text.schemes import PLAIN, SpanTuple, from_spans, has_spans, span_tu
 from tagkit.text.windows import divides_any
 from tagkit.wording import listed, once, plural
 
-# Of a record of JSON Lines, beside its classes; `tagkit predict` writes it.
-PROBABILITIES = "probabilities"
 LabelReport = TagReport | ClassReport | JointReport | ColumnsReport
 PredColumn = Column | Sequence[Column] | None
 

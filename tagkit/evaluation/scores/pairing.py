@@ -20,6 +20,8 @@ from tagkit.text.schemes import convert
 from tagkit.wording import clipped, quoted
 
 TAGS, CLASSES = "tags", "classes"
+# Of a record of JSON Lines, beside its classes; `tagkit predict` writes it.
+PROBABILITIES = "probabilities"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +113,18 @@ def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:
     Raises:
         DataError: it is no record, or one whose parts do not fit together.
     """
-    items: Iterable[Item]
+    items: list[Item]
     where = f"{name}: record {number:,}"
     if isinstance(record, Sentence | Document):
         items = [checked_item(record, where)]
     elif isinstance(record, Prediction | TaggedText):
         check_answer(record, where)
-        items = as_sentences(record)
+        items = [*as_sentences(record)]
         if isinstance(record, TaggedText) and not record.sentences:
             items = [as_document(record)]  # a blank text is one record all the same
+        if record.scores and len(items) == 1:
+            known = {each.label: each.probability for each in record.scores}
+            items = [replace(items[0], extra=((PROBABILITIES, known),))]
     else:
         raise DataError(
             f"{name}: expected a Sentence, a Document, or a model's answer, found "
