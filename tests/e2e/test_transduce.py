@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from program import Program
+from says import refuses
 from toy_tasks import StopAfter
 
 import tagkit
@@ -183,3 +184,25 @@ def test_another_corpus_goes_on_with_its_weights_and_more_units(
     old, new = (each.vocabulary.pairs.units for each in (before, further))
     assert new[: len(old)] == old
     assert {"d", "D"} <= {*new} - {*old}
+
+
+@pytest.mark.parametrize("more", ["encoder.cell=transformer", "encoder.merge=sum"])
+def test_a_decoder_has_the_size_of_the_states_that_its_products_are_of(
+    folder: Path, tmp_path: Path, more: str
+) -> None:
+    few = ("train.max_epochs=1", "decoder.attention=dot", more, f"output.dir={tmp_path}/run")
+    assert tagkit.load(train(options(folder, *few)).folder).predict("ab\tUP").source == "ab"
+
+
+def test_what_is_for_labels_is_refused_and_a_curve_of_its_score_is_drawn(
+    trained: Trained, folder: Path, tmp_path: Path
+) -> None:
+    corpus, curve = folder / "train.tsv", tmp_path / "curve"
+    with refuses(DataError, "strings", "labels"):
+        tagkit.calibrate(trained.folder, corpus)
+    with refuses(DataError, "labels"):
+        tagkit.analyse(corpus, model=tagkit.load(trained.folder))
+    found = tagkit.learning_curve(
+        options(folder, "train.max_epochs=1", f"output.dir={curve}"), sizes=[10, 16, 24]
+    )
+    assert [point.sentences for point in found.points] == [10, 16, 24]

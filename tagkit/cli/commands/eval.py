@@ -330,8 +330,10 @@ def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
     predictor = load(model, device)
     refused = {option: DataError(f"{predictor.answers.model}: {option} is for labels")
                for option in (*_OF_LABELS, "--html")}  # fmt: skip
-    refused["--batch-size"] = DataError("--batch-size has no effect on a language model")
     for option, error in refused.items():
         if given[option]:  # as --strict: what the model is, the command line does not show
             predictor.task.require_labels(predictor.config, error)
+    if given["--batch-size"]:
+        error = DataError("--batch-size has no effect on a language model")
+        predictor.task.require_answers(predictor.config, error)
     return predictor

@@ -171,10 +171,8 @@ def _useless_labels(file: Summary, earlier: Sequence[Summary]) -> Iterator[Probl
                 yield Problem(severity, "one-label", message)
         elif not labels.spans and total >= _TEXTS and 2 * len(counts) > total:
             message = f"{labels.said}{len(counts):,} distinct labels of {total:,} examples: "
-            message += (
-                "are they those of a column that holds no labels? Strings that are written for "
-            )
-            message += "texts are learnt with task=transduce"
+            message += "do they come from a column that holds no labels? Strings to be written "
+            message += "for texts are learnt with task=transduce"
             # Nothing is learnt of ids, or of the texts themselves.
             yield Problem(severity if len(counts) == total else "warning", "many-labels", message)
 

@@ -11,7 +11,6 @@ import numpy as np
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import ClassReport, label_reports
 from tagkit.evaluation.reports.column_report import ColumnsReport
-from tagkit.evaluation.reports.language_report import LanguageReport
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.tag_report import STRICT, TagReport, name_of_bare
 from tagkit.evaluation.scores.metrics import Comparison, Kind
@@ -24,8 +23,7 @@ from tagkit.text.schemes import DISPLAY, SpanTuple, span_tuples
 Decisions = Sequence[tuple[tuple[Any, ...], ...]]
 SpansOf = Callable[[Sequence[str]], list[SpanTuple]]
 NO_ANALYSES = (
-    "this is a language model, which predicts no labels: there are no analyses, comparisons or "
-    "pages of its scores"
+    "this model predicts no labels: there are no analyses, comparisons or pages of its scores"
 )
 _SCHEMES = {shown: name for name, shown in DISPLAY.items()}
 
@@ -36,8 +34,6 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
     Raises:
         DataError: it is on several tag columns, on a text, or of a kind of its own.
     """
-    if isinstance(report, LanguageReport):
-        raise DataError(NO_ANALYSES)
     if isinstance(report, ColumnsReport):
         raise DataError(
             "this model predicts several tag columns: analyses, comparisons and pages are of one, "
@@ -45,7 +41,7 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
         )
     if found := label_reports(report):
         return found
-    raise DataError("this model predicts neither tags nor classes, which these analyses are of")
+    raise DataError(NO_ANALYSES)
 
 
 def aligned_sentences(report: TagReport) -> list[Aligned]:

@@ -308,6 +308,7 @@ class SentencePredictor:
         Raises:
             DataError: as of `report`, or there are no probabilities.
         """
+        self.task.require_labels(self.config)
         check_predictions(self.task.to_predict(split), predictions)
         if any(_lacks_probabilities(each) for each in predictions):
             raise DataError(

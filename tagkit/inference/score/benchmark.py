@@ -85,7 +85,7 @@ def measure(
         DataError: the corpus cannot be used, or the model predicts no labels.
     """
     first = load(model, device)
-    first.task.require_labels(first.config)
+    first.task.require_answers(first.config)
     split = gold_split(first, path, data)
     for text in split.notes:
         note(text)

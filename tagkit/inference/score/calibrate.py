@@ -124,6 +124,7 @@ def calibrate(
     require_place(folder / METADATA, replace=True)  # not after minutes of work
     with locked(_lock_of(folder), note, is_output=False):
         predictor = load(folder, device)
+        predictor.task.require_labels(predictor.config)
         split = gold_split(predictor, path, data)
         for text in split.notes:
             note(text)

@@ -169,8 +169,8 @@ def _labelling(model: "Predictor", name: str | Path) -> "Predictor":
         DataError: it predicts no labels.
     """
     problem = (
-        f"{name} is a language model, which has no labels to compare: score each such model by "
-        "itself (tagkit eval MODEL FILE), and compare the bits per character"
+        f"{name} predicts no labels to compare: score each such model by itself (tagkit eval MODEL "
+        "FILE), and compare these scores"
     )
     model.task.require_labels(model.config, DataError(problem))
     return model

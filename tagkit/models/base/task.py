@@ -262,18 +262,22 @@ class Task(ABC):
             vocabulary: of the model.
         """
 
-    def require_labels(  # noqa: B027 - optional
+    def require_answers(  # noqa: B027 - optional
         self, config: Config, error: TagkitError | None = None
     ) -> None:
-        """Refuse what is for labels, of a task that predicts none.
+        """Refuse what compares answers with a corpus, of a task that scores a text as it is.
 
         Args:
             config: of the model.
             error: to be raised then; None for one that names what is for such models.
 
         Raises:
-            TagkitError: it predicts none.
+            TagkitError: it does.
         """
+
+    def require_labels(self, config: Config, error: TagkitError | None = None) -> None:
+        """Likewise what is for labels, of a task whose answers are none."""
+        self.require_answers(config, error)
 
     def dev_examples(self, config: Config, split: Split) -> Sequence[Sentence]:
         """The examples of dev whose loss is computed beside the report; none where that says it."""

@@ -275,7 +275,7 @@ class LanguageTask(Task):
         """The continuation of a prefix; nothing where lines are no pairs."""
         return PrefixAnswers() if config.data.pairs else NoAnswers()
 
-    def require_labels(self, config: Config, error: TagkitError | None = None) -> None:
+    def require_answers(self, config: Config, error: TagkitError | None = None) -> None:
         """There are none."""
         raise error or DataError(NO_LABELS_OF_PAIRS if config.data.pairs else NO_LABELS)
 

@@ -23,7 +23,7 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.splits.pairs import read_pair_file, read_pairs
 from tagkit.corpus.splits.splits import Corpus
-from tagkit.errors import BundleError, ConfigError
+from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
 from tagkit.evaluation.reports.string_report import MEASURE, PARTS, StringReport, string_report
 from tagkit.features.batching.pair_examples import PairExamples, encode_pairs
@@ -44,6 +44,7 @@ from tagkit.nn.decoder.decoder import Decoder, DecoderOptions
 from tagkit.nn.generation.generate import Ending
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.search.strings import Hypothesis, Search, search
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Alignment, Sentence, StringAlternative, StringAnswer
@@ -88,7 +89,8 @@ class TransduceTask(Task):
             ConfigError: there are two sizes.
         """
         encoder, decoder = config.encoder, config.decoder
-        both = encoder.bidirectional and encoder.merge == "concat"
+        recurrent = LAYERS[encoder.cell].recurrent
+        both = recurrent and encoder.bidirectional and encoder.merge == "concat"
         states = encoder.hidden * (2 if both else 1)
         if decoder.hidden == "auto":
             wanted = states if "dot" in decoder.attention else encoder.hidden
@@ -258,6 +260,10 @@ class TransduceTask(Task):
             _answer(sentence, hypotheses, context)
             for sentence, hypotheses in zip(batch.sentences, strings, strict=True)
         ]
+
+    def require_labels(self, config: Config, error: TagkitError | None = None) -> None:
+        """Strings are none."""
+        raise error or DataError("this model writes strings, which have no labels")
 
     def score(
         self,

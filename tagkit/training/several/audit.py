@@ -135,7 +135,7 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     if folds_by not in ("sentence", "entity"):
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
         raise ConfigError("folds_by", [wanted])
-    problem = "an audit is of labels, which plain text lacks; expected tag, classify or both"
+    problem = "an audit is of labels, which it lacks; expected tag, classify or both"
     task_of(config).require_labels(config, ConfigError(f"task={config.task}", [problem]))
     refuse_options("audit", config, _REFUSED)
     if config.data.tag_columns:

@@ -104,7 +104,7 @@ def learning_curve(
     """
     config, listener = as_config(config), listener_of(listener, CurveListener, stop)
     path, given = output_folder(config), config.train
-    task_of(config).require_labels(config, ConfigError(f"task={config.task}", [_NO_LABELS]))
+    task_of(config).require_answers(config, ConfigError(f"task={config.task}", [_NO_LABELS]))
     refuse_options(_WHAT, config, _REFUSED)
     refuse_without_effect(config, _WHAT)
     require_files(config, "the trainings of a learning curve")

@@ -96,5 +96,5 @@ def test_a_stored_perplexity_is_per_unit(unit: object, mode: str | None) -> None
 
 
 def test_there_are_no_analyses_of_a_perplexity() -> None:
-    with refuses(DataError, "language model"):
+    with refuses(DataError, "predicts no labels"):
         parts_of(REPORT)
