@@ -312,7 +312,7 @@ COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("an unknown command", "trian"),
         Command("an unknown flag", "train --lerning-rate 3"),
         Command("an unknown option", "train --train train.conll --set encoder.hiden=3"),
-        Command("an unknown section", "train --train train.conll --set decoder.hidden=3"),
+        Command("an unknown section", "train --train train.conll --set coder.hidden=3"),
         Command("a wrong choice", "train --train train.conll --set encoder.cell=lstn"),
         Command("a value out of its limits", "train --train train.conll --set encoder.dropout=1.5"),
         Command("several wrong options in a file", "train --config wrong.toml"),

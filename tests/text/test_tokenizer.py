@@ -381,9 +381,11 @@ def test_every_character_but_white_space_is_in_one_token(text: str) -> None:
 @pytest.mark.parametrize("piece", ["d'a", "a\xad", "👨‍⚕️", "EE. ", "п'"])
 def test_the_time_is_linear_in_the_length(piece: str) -> None:
     def seconds(count: int) -> float:
-        start_s = time.perf_counter()
-        split_multilingual(piece * count)
-        return time.perf_counter() - start_s
+        taken = []
+        for _ in range(3):  # the shortest: other programs may run beside a measurement
+            start_s = time.perf_counter()
+            split_multilingual(piece * count)
+            taken.append(time.perf_counter() - start_s)
+        return min(taken)
 
-    seconds(100)
     assert seconds(8_000) < 40 * max(seconds(1_000), 0.01)
