@@ -171,6 +171,32 @@ class PredictOptions:
             show_default=f"{MAX_UNITS}",
         ),
     ] = None
+    min_units: Annotated[
+        int,
+        typer.Option(min=0, help="Least units of a string, for the task transduce.", metavar="N"),
+    ] = 0
+    length_penalty: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Strings of a beam are compared by log probability / units ** A.",
+            metavar="A",
+        ),
+    ] = 0.0
+    coverage_penalty: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Factor of what a beam adds for symbols of the source that were not looked at.",
+            metavar="B",
+        ),
+    ] = 0.0
+    no_repeat: Annotated[
+        int,
+        typer.Option(
+            min=0, help="No string has a stretch of N units twice; 0 allows it.", metavar="N"
+        ),
+    ] = 0
     batch_size: BatchSize = BATCH_SIZE
     max_length: Annotated[
         int | None,
@@ -355,6 +381,8 @@ class _Session:
             batch_size=options.batch_size, confidence=options.confidence,
             max_length=options.max_length or MAX_LENGTH, threshold=options.threshold,
             min_confidence=options.min_confidence, beam=options.beam, max_units=options.max_units,
+            min_units=options.min_units, length_penalty=options.length_penalty,
+            coverage_penalty=options.coverage_penalty, no_repeat=options.no_repeat,
         )  # fmt: skip
         format = options.output_format
         if format == "auto":

@@ -67,7 +67,7 @@ class TrainOptions:
 
 @takes_options
 def train_command(context: typer.Context, options: TrainOptions) -> None:
-    """Train a tagger, a text classifier, a transducer or a language model.
+    """Train a tagger, classifier, transducer or language model.
 
     The best and the last epoch are saved. Without --train and --config, the configuration is
     read from tagkit.toml in this folder; with --train, every option has a default.

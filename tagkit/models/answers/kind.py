@@ -86,6 +86,12 @@ class PredictionOptions:
             keep all. Tags of spans that are not kept become O, plain labels "_".
         beam: hypotheses of the search for a string; None for a greedy search.
         max_units: most units of a string; None for the default.
+        min_units: least units of a string, where it may end by a symbol.
+        length_penalty: power of its length that the log probability of a string is divided by,
+            where a beam compares strings.
+        coverage_penalty: factor of what a beam adds for symbols of the source that a string did not
+            look at.
+        no_repeat: units of a stretch that no string has twice; 0 for none.
         n_best: strings that are wanted, the most probable ones.
         alignment: whether it is wanted what each unit of a string looked at.
         on_long: called with the number of words of each longer sentence.
@@ -99,6 +105,10 @@ class PredictionOptions:
     min_confidence: float | None = None
     beam: int | None = None
     max_units: int | None = None
+    min_units: int = 0
+    length_penalty: float = 0.0
+    coverage_penalty: float = 0.0
+    no_repeat: int = 0
     n_best: int = 1
     alignment: bool = False
     on_long: Callable[[int], None] = ignore
@@ -119,6 +129,9 @@ class PredictionOptions:
                 check_probability(name, value)
 
 
+# Options of strings for strings, with what they are for everything else.
+OF_STRINGS = {"n_best": 1, "alignment": False, "min_units": 0, "length_penalty": 0.0,
+              "coverage_penalty": 0.0, "no_repeat": 0}  # fmt: skip
 # Parts of an answer, by which a calibration names the heads that give them.
 TAGS, CLASSES = "tags", "classes"
 COLUMNS, JSONL, AUTO = "columns", "jsonl", "auto"
@@ -284,8 +297,9 @@ class AnswerKind(ABC):
         for option in ("beam", "max_units"):
             if getattr(options, option) is not None and not self.searches:
                 raise DataError(f"{option}=... is for models that write strings")
-        if not self.alternates and (options.n_best != 1 or options.alignment):
-            raise DataError("n_best=... and alignment=... are for models of the task transduce")
+        for option, usual in OF_STRINGS.items():
+            if getattr(options, option) != usual and not self.alternates:
+                raise DataError(f"{option}=... is for models of the task transduce")
 
     def input_format(self, given: str) -> str:
         """The format to read inputs in, where `given` is asked for.

@@ -1,12 +1,15 @@
 """Strings that a model writes for sources, each a line of text or a record."""
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tagkit.corpus.splits.pairs import features_in, sentence_word
 from tagkit.errors import DataError
 from tagkit.limits import MAX_BEAM, MAX_UNITS, check_count
 from tagkit.models.answers.kind import AUTO, Origin, PredictionOptions, Style
+from tagkit.models.answers.pieces import Highlighted, TextPiece, alignment_lines
 from tagkit.models.answers.strings import StringAnswers
 from tagkit.models.answers.texts import Input, Text, words_of
 from tagkit.text.pairs import DELIMITER
@@ -33,6 +36,11 @@ class TransducerAnswers(StringAnswers):
         super().check(options, **others)
         check_count("max_units", options.max_units or MAX_UNITS)
         check_count("beam=...", options.beam or 1, 1, MAX_BEAM)
+        check_count("min_units", options.min_units, 0, options.max_units or MAX_UNITS)
+        check_count("no_repeat", options.no_repeat, 0)
+        for name in ("length_penalty", "coverage_penalty"):
+            if not 0 <= (value := getattr(options, name)) < math.inf:
+                raise DataError(f"{name}: expected a number from 0 on, found {value!r}")
 
     def input_format(self, given: str) -> str:
         """Lines of plain text, unless another format is asked for."""
@@ -81,6 +89,14 @@ class TransducerAnswers(StringAnswers):
         if answer.alignment is not None:
             found["alignment"] = answer.alignment.to_dict()
         return found
+
+    def shown(self, answer: StringAnswer, style: Style) -> Highlighted:
+        """The source, the string behind an arrow, and below them what was looked at."""
+        shown = super().shown(answer, style)
+        if answer.alignment is None:
+            return shown
+        lines = "".join(f"\n{line}" for line in alignment_lines(answer.alignment))
+        return replace(shown, pieces=(*shown.pieces, TextPiece(lines)))
 
     def _parts(self, line: str) -> tuple[str, str]:
         """The source and the features of a line.

@@ -248,8 +248,9 @@ class TransduceTask(Task):
         ]
         count = max(1, options.n_best)
         wanted = Search(
-            beam=max(options.beam or 1, count), count=count, length_penalty=0.0,
-            banned=(UNKNOWN_ID,), keeps_weights=options.alignment,
+            beam=max(options.beam or 1, count), count=count, min_units=options.min_units,
+            length_penalty=options.length_penalty, coverage_penalty=options.coverage_penalty,
+            no_repeat=options.no_repeat, banned=(UNKNOWN_ID,), keeps_weights=options.alignment,
         )  # fmt: skip
         start = torch.full((len(lengths),), END_ID, device=mask.device)
         ending = Ending(END_ID, by_halt=False)
@@ -257,7 +258,7 @@ class TransduceTask(Task):
             model.decoder.steps(memory), start, model.decoder.begin(memory), ending, lengths, wanted
         )
         return [
-            _answer(sentence, hypotheses, context)
+            _answer(sentence, hypotheses, context, options.length_penalty)
             for sentence, hypotheses in zip(batch.sentences, strings, strict=True)
         ]
 
@@ -317,7 +318,7 @@ def _cut(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> list[Sentence
 
 
 def _answer(
-    sentence: Sentence, hypotheses: Sequence[Hypothesis], context: ModelContext
+    sentence: Sentence, hypotheses: Sequence[Hypothesis], context: ModelContext, penalty: float
 ) -> StringAnswer:
     """What was found for a source."""
     reading = context.vocabulary.pairs
@@ -328,7 +329,7 @@ def _answer(
         return reading.strings(ids, sentence.words)
 
     alternatives = tuple(
-        StringAlternative(reading.target.join(units_of(one)), one.log_prob, one.score(0))
+        StringAlternative(reading.target.join(units_of(one)), one.log_prob, one.score(penalty))
         for one in hypotheses
     )
     best = hypotheses[0]

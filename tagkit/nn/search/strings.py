@@ -210,9 +210,8 @@ class _Beam:
             # (active, hypotheses, vocabulary) -> (active, hypotheses, vocabulary + 1)
             grown = torch.cat((torch.log1p(-halt) + grown, halt.log()), 2)
         if number <= options.min_units:
-            for end in (self._ending.symbol, self._vocabulary if self._ending.by_halt else None):
-                if end is not None:
-                    grown[..., end] = -torch.inf
+            ends = [] if self._ending.symbol is None else [self._ending.symbol]
+            grown = _without(grown, [*ends, *[self._vocabulary] * self._ending.by_halt])
         # (active, hypotheses, 1) + (active, hypotheses, columns), and the best of all hypotheses
         # together. A place is parent x columns + column.
         total = (self._scores.unsqueeze(2) + grown).flatten(1)
@@ -311,6 +310,14 @@ def _is_certain(ready: Sequence[Hypothesis], best: float, length: int, options: 
         return False
     scores = sorted((one.score(options.length_penalty) for one in ready), reverse=True)
     return scores[options.count - 1] >= best / math.pow(length + 1, options.length_penalty)
+
+
+def _without(grown: Tensor, ends: list[int]) -> Tensor:
+    """(sources, hypotheses, columns) without ends, but where nothing else is possible."""
+    going = grown.clone()
+    going[..., ends] = -torch.inf
+    is_stuck = going.isinf().all(2, keepdim=True)
+    return torch.where(is_stuck, grown, going)
 
 
 def _without_repeated(grown: Tensor, history: Tensor, options: Search) -> Tensor:
