@@ -5,15 +5,18 @@ the one around it ends, and goes on behind it.
 """
 
 import heapq
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from tagkit.html.colours import Palette
-from tagkit.html.elements import Child, element, escaped, joined
+from tagkit.html.elements import Child, element, escaped, joined, scrolling
+from tagkit.text.records import Alignment
 
 BARE = "_"  # a label without a name
+_LEAST_SHOWN = 0.01  # share of attention
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,22 @@ def draw_classes(classes: Iterable[tuple[str, float | None]], palette: Palette) 
     """The classes of a text, each with its probability or None."""
     found = (_tag(label, probability, palette) for label, probability in classes)
     return element("p", joined(part for each in found for part in (each, " ")), class_="classes")
+
+
+def draw_alignment(alignment: Alignment) -> Markup:
+    """A heat map: a row for each unit of a string, a column for each symbol of its source."""
+    symbols = [element("th", each.strip() or "_", scope="col") for each in alignment.symbols]
+    rows = [element("tr", element("td"), *symbols)]
+    for unit, weights in zip(alignment.units, alignment.weights, strict=True):
+        cells = [
+            element("td", f"{100 * each:.0f}", class_=f"heat-{math.ceil(3 * each)}")
+            if each >= _LEAST_SHOWN
+            else element("td")
+            for each in weights
+        ]
+        rows.append(element("tr", element("th", unit.strip() or "_", scope="row"), *cells))
+    caption = "what each unit looked at, in percent"
+    return scrolling(caption, element("table", element("caption", caption), *rows))
 
 
 def draw_legend(counts: Iterable[tuple[str, int]], palette: Palette) -> Markup:

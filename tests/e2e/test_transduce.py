@@ -206,3 +206,62 @@ def test_what_is_for_labels_is_refused_and_a_curve_of_its_score_is_drawn(
         options(folder, "train.max_epochs=1", f"output.dir={curve}"), sizes=[10, 16, 24]
     )
     assert [point.sentences for point in found.points] == [10, 16, 24]
+
+
+def test_penalties_and_bounds_of_a_search_hold_and_give_its_score(trained: Trained) -> None:
+    model = tagkit.load(trained.folder)
+    for word in ("acca", "b"):
+        line = f"{word}\tUP"
+        long = model.predict(line, beam=4, min_units=8, max_units=9)
+        assert 8 <= len(long.text) <= 9
+        apart = model.predict(line, beam=4, min_units=8, max_units=9, no_repeat=1)
+        # With so few units it ends before its least length where none is left.
+        assert len({*apart.text}) == len(apart.text) > 0
+        mean = model.predict(line, beam=4, n_best=4, length_penalty=1.0)
+        scores = [each.score for each in mean.alternatives]
+        assert scores == sorted(scores, reverse=True)
+        for each in mean.alternatives:  # the end is a unit, too
+            assert each.score == pytest.approx(
+                each.log_probability / (len(each.text) + 1), abs=1e-5
+            )
+    # What no step has looked at costs the more, the larger the factor is.
+    found = [
+        model.predict("acca\tUP", beam=4, n_best=4, coverage_penalty=factor, alignment=True)
+        for factor in (0.0, 2.0)
+    ]
+    for each in found[1].alternatives:
+        assert each.score < each.log_probability
+    assert found[0].alternatives[0].score == pytest.approx(found[0].log_probability, abs=1e-5)
+    for wrong in ({"length_penalty": -1.0}, {"coverage_penalty": float("nan")}, {"min_units": -1}):
+        with refuses(DataError, *wrong):
+            model.predict("ab", **wrong)
+
+
+def test_what_was_looked_at_is_shown_in_a_terminal_on_a_page_and_in_json(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:  # fmt: skip
+    program = Program(monkeypatch, capfdbinary)
+    path = tmp_path / "sources.txt"
+    path.write_text("ab\tUP\n", encoding="utf-8")
+    answer = tagkit.load(trained.folder).predict("ab\tUP", alignment=True)
+    assert answer.alignment is not None
+    weights = answer.alignment.weights
+    first, head, *rows, _ = program(
+        "predict", trained.folder, path, "--format", "show"
+    ).out.splitlines()
+    assert first == f"ab \u2192 {answer.text}"
+    assert head.split() == ["UP", "a", "b", "</s>"]
+    shades = "\u00b7\u2591\u2592\u2593\u2588"
+    for unit, row, drawn in zip(answer.alignment.units, weights, rows, strict=True):
+        name, *cells = drawn.split()
+        assert name == unit
+        assert [len(each) for each in cells] == [2, 1, 1, 4]
+        assert [shades.index(each[0]) for each in cells] == [min(int(5 * w**0.5), 4) for w in row]
+    program("predict", trained.folder, path, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count('scope="row"') == len(answer.alignment.units)
+    assert f">{100 * max(weights[0]):.0f}</td>" in page
+    written = program("predict", trained.folder, path, "--format", "jsonl", "--confidence").out
+    found = json.loads(written)["alignment"]["weights"]
+    assert [[pytest.approx(w, abs=1e-5) for w in row] for row in weights] == found

@@ -16,6 +16,7 @@ from tagkit.inference.stream.chunks import Blocks, Chunk, Lines, Output, Records
 from tagkit.models.answers.kind import (
     AUTO,
     JSONL,
+    SHOW,
     TAGS,
     Origin,
     PredictionOptions,
@@ -133,7 +134,14 @@ class Annotator:
             on_long=self._note_long,
             on_removed=self._note_removed,
             n_best=self._strings(options),
+            alignment=options.predict.alignment or self._draws_alignment(options),
         )
+
+    def _draws_alignment(self, options: AnswerOptions) -> bool:
+        """Whether what each unit of a string looked at has a place in the output."""
+        is_whole = options.output_format == JSONL and options.predict.confidence
+        is_drawn = options.output_format in (SHOW, "html")
+        return self.style.answers.alternates and (is_whole or is_drawn)
 
     def _strings(self, options: AnswerOptions) -> int:
         """Strings that are wanted of each text; 1 of a model whose alternatives are taggings."""

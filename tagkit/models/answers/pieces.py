@@ -6,11 +6,14 @@ its way from the model to what shows it.
 """
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from tagkit.text.json_text import to_json
-from tagkit.text.records import LabelScore, TaggedText
+from tagkit.text.records import Alignment, LabelScore, TaggedText
+
+_SHADES = "\u00b7\u2591\u2592\u2593\u2588"  # of attention: from 0, 0.04, 0.16, 0.36 and 0.64 on
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,19 @@ def from_line(line: str) -> Highlighted:
         None if classes is None else tuple(LabelScore(**score) for score in classes),
         record["confidence"],
     )
+
+
+def alignment_lines(alignment: Alignment) -> Iterator[str]:
+    """A heat map in characters: the symbols, and a line for each unit that looked at them."""
+    symbols, *units = (
+        [each.strip() or "_" for each in names] for names in (alignment.symbols, alignment.units)
+    )
+    wide = max(map(len, units[0]), default=0)
+    yield " ".join([" " * wide, *symbols])
+    for unit, weights in zip(*units, alignment.weights, strict=True):
+        shades = (_SHADES[min(int(5 * math.sqrt(each)), 4)] for each in weights)
+        drawn = (shade * len(name) for shade, name in zip(shades, symbols, strict=True))
+        yield " ".join([unit.ljust(wide), *drawn])
 
 
 def span_pieces(answer: TaggedText) -> Iterator[TextPiece]:

@@ -16,6 +16,7 @@ from tagkit.html.drawing import (
     BARE,
     DrawnToken,
     Mark,
+    draw_alignment,
     draw_classes,
     draw_legend,
     draw_text,
@@ -73,7 +74,8 @@ def _drawn(
     counts: Counter[str],
 ) -> Markup:
     if isinstance(item, StringAnswer):
-        return draw_text(f"{item.source} \u2192 {item.text}", [], palette)
+        text = draw_text(f"{item.source} \u2192 {item.text}", [], palette)
+        return joined([text, *([draw_alignment(item.alignment)] if item.alignment else [])])
     return joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
 
 
