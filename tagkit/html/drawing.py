@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 from tagkit.html.colours import Palette
 from tagkit.html.elements import Child, element, escaped, joined, scrolling
-from tagkit.text.records import Alignment
 
 BARE = "_"  # a label without a name
 _LEAST_SHOWN = 0.01  # share of attention
@@ -72,11 +71,13 @@ def draw_classes(classes: Iterable[tuple[str, float | None]], palette: Palette) 
     return element("p", joined(part for each in found for part in (each, " ")), class_="classes")
 
 
-def draw_alignment(alignment: Alignment) -> Markup:
+def draw_alignment(
+    symbols: Iterable[str], units: Iterable[str], shares: Iterable[Iterable[float]]
+) -> Markup:
     """A heat map: a row for each unit of a string, a column for each symbol of its source."""
-    symbols = [element("th", each.strip() or "_", scope="col") for each in alignment.symbols]
-    rows = [element("tr", element("td"), *symbols)]
-    for unit, weights in zip(alignment.units, alignment.weights, strict=True):
+    heads = [element("th", each.strip() or "_", scope="col") for each in symbols]
+    rows = [element("tr", element("td"), *heads)]
+    for unit, weights in zip(units, shares, strict=True):
         cells = [
             element("td", f"{100 * each:.0f}", class_=f"heat-{math.ceil(3 * each)}")
             if each >= _LEAST_SHOWN

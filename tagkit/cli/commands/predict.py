@@ -18,10 +18,15 @@ from tagkit.cli.program.completion import complete_output_format, output_formats
 from tagkit.cli.program.option_fields import flags_of, takes_options
 from tagkit.cli.program.options import (
     BatchSize,
+    Beam,
+    CoveragePenalty,
     Device,
     Encoding,
     InputFormat,
+    LengthPenalty,
+    MinUnits,
     Model,
+    NoRepeat,
     Quiet,
     TextColumn,
     Threads,
@@ -152,16 +157,7 @@ class PredictOptions:
             show_default="no sets",
         ),
     ] = None
-    beam: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Search for the most probable string with a beam of N hypotheses; for models that "
-            "write strings.",
-            metavar="N",
-            show_default="the most probable unit each time",
-        ),
-    ] = None
+    beam: Beam = None
     max_units: Annotated[
         int | None,
         typer.Option(
@@ -171,32 +167,10 @@ class PredictOptions:
             show_default=f"{MAX_UNITS}",
         ),
     ] = None
-    min_units: Annotated[
-        int,
-        typer.Option(min=0, help="Least units of a string, for the task transduce.", metavar="N"),
-    ] = 0
-    length_penalty: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help="Strings of a beam are compared by log probability / units ** A.",
-            metavar="A",
-        ),
-    ] = 0.0
-    coverage_penalty: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help="Factor of what a beam adds for symbols of the source that were not looked at.",
-            metavar="B",
-        ),
-    ] = 0.0
-    no_repeat: Annotated[
-        int,
-        typer.Option(
-            min=0, help="No string has a stretch of N units twice; 0 allows it.", metavar="N"
-        ),
-    ] = 0
+    min_units: MinUnits = 0
+    length_penalty: LengthPenalty = 0.0
+    coverage_penalty: CoveragePenalty = 0.0
+    no_repeat: NoRepeat = 0
     batch_size: BatchSize = BATCH_SIZE
     max_length: Annotated[
         int | None,

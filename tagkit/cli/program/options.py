@@ -104,6 +104,42 @@ TokenColumn = Annotated[
 TextColumn = Annotated[str | None, typer.Option(metavar="N|NAME"), Sets("data.text_column", column)]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME"), Sets("data.encoding")]
 
+# Of the search for a string.
+Beam = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Search for the most probable string with a beam of N hypotheses; for models that "
+        "write strings.",
+        metavar="N",
+        show_default="the most probable unit each time",
+    ),
+]
+MinUnits = Annotated[
+    int,
+    typer.Option(min=0, help="Least units of a string, for the task transduce.", metavar="N"),
+]
+LengthPenalty = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        help="Strings of a beam are compared by log probability / units ** A.",
+        metavar="A",
+    ),
+]
+CoveragePenalty = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        help="Factor of what a beam adds for symbols of the source that were not looked at.",
+        metavar="B",
+    ),
+]
+NoRepeat = Annotated[
+    int,
+    typer.Option(min=0, help="No string has a stretch of N units twice; 0 allows it.", metavar="N"),
+]
+
 # A text, and not a Literal: the configuration knows the formats, and refuses others by name. They
 # are put into the help where it is shown (`parser.Command`).
 InputFormat = Annotated[

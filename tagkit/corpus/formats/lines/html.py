@@ -75,7 +75,9 @@ def _drawn(
 ) -> Markup:
     if isinstance(item, StringAnswer):
         text = draw_text(f"{item.source} \u2192 {item.text}", [], palette)
-        return joined([text, *([draw_alignment(item.alignment)] if item.alignment else [])])
+        if (found := item.alignment) is None:
+            return text
+        return joined([text, draw_alignment(found.symbols, found.units, found.weights)])
     return joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
 
 
