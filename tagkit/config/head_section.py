@@ -222,10 +222,10 @@ class HeadConfig(Section):
     halt: Annotated[
         bool,
         Option(
-            "Predict the end of a line by a logistic unit on each state, and not as one unit among "
-            "the others.",
-            tasks=TEXT,
-            needs=Needs("data.context", ("line",)),
+            "Predict the end of a line or string by a logistic unit on each state, and not as one "
+            "unit among the others.",
+            tasks=(*TEXT, *STRINGS),
+            needs=Needs("data.context", ("line",), exempt=STRINGS),
         ),
     ] = False
 

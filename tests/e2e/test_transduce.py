@@ -53,7 +53,7 @@ def test_it_learns_its_corpus_by_heart(trained: Trained) -> None:
 @pytest.mark.parametrize(
     "more",
     [(), ("head.sampling=linear", "head.sampling_steps=5"),
-        ("decoder.copy=true",), ("decoder.attention=monotone",),
+        ("decoder.copy=true", "head.halt=true"), ("decoder.attention=monotone",),
      ("decoder.attention=none", "decoder.context=both", "encoder.cell=gru")],
     ids=str,
 )  # fmt: skip

@@ -28,6 +28,7 @@ ROWS: list[dict[str, Any]] = [
         for copy in (False, True)
     ),
     {"context": "every-step"}, {"context": "both"}, {"input_feeding": True},
+    {"halt": True, "attention": "additive"}, {"halt": True, "attention": "monotone", "copy": True},
     {"tied": True, "dim": SIZE - 1}, {"layers": 2, "attention": "dot", "context": "both"},
     {"hidden": SIZE + 1, "attention": "bilinear", "layers": 3, "cell": "gru"},
 ]  # fmt: skip
@@ -39,7 +40,7 @@ def decoder(seed: int = 0, **options: Any) -> Decoder:
     usual = DecoderOptions(
         cell="elman", cell_options=cell_options(EncoderConfig()), units=UNITS, dim=3, memory=SIZE,
         hidden=SIZE, layers=1, context="initial", attention="none", input_feeding=False,
-        copy=False, tied=False, dropout=0.0,
+        copy=False, halt=False, tied=False, dropout=0.0,
     )  # fmt: skip
     if options.get("cell") == "echo-state":
         options = {"hidden": 4 * SIZE, **options}

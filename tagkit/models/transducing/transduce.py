@@ -175,6 +175,7 @@ class TransduceTask(Task):
                 attention=options.attention,
                 input_feeding=options.input_feeding,
                 copy=options.copy,
+                halt=config.head.halt,
                 tied=config.embeddings.tied,
                 dropout=encoder.locked_dropout.probability,
             )
@@ -300,7 +301,8 @@ class TransduceTask(Task):
         name = LAYER_NAMES.get(decoder.cell, decoder.cell)
         layers = f"{decoder.layers}-layer " if decoder.layers > 1 else ""
         attention = "" if decoder.attention == "none" else f"{decoder.attention} attention"
-        return (f"{layers}{name} decoder", *filter(None, [attention]))
+        halt = "Bernoulli halt" * config.head.halt
+        return (f"{layers}{name} decoder", *filter(None, [attention, halt]))
 
     def describe(self, config: Config) -> Description:
         """Dev is scored by exact matches."""

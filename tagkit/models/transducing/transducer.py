@@ -68,7 +68,7 @@ class Transducer(Model):
         smoothing = self.label_smoothing if self.training else 0.0
         if memory.copies is None and batch.weights is None:
             # (batch, steps, features) -> (units, features) -> (units, vocabulary)
-            scores = self.decoder.output(features[real])
+            scores = self.decoder.scores(features[real])
             loss = nn.functional.cross_entropy(
                 scores, wanted[real], reduction="sum", label_smoothing=smoothing
             )
@@ -106,7 +106,7 @@ class Transducer(Model):
                 weights.append(state[2])
             if step + 1 < gold.shape[1]:
                 with torch.no_grad():
-                    scores = self.decoder.output(features[:, 0])
+                    scores = self.decoder.scores(features[:, 0])
                     # The largest of log p + g is a draw from p if each g is -log of an exponential
                     # number: torch.multinomial would end a run whose loss is not finite.
                     noise = torch.empty_like(scores).exponential_().log_().neg_()

@@ -31,7 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
-from tagkit.nn.decoder import NOT_COPIED, UNKNOWN_ID
+from tagkit.nn.decoder import END_ID, NOT_COPIED, UNKNOWN_ID
 from tagkit.nn.decoder.attention import ATTENTIONS, Attention
 from tagkit.nn.generation.step import State, StepOutput, select_rows
 from tagkit.nn.padding import zero_padding
@@ -57,6 +57,7 @@ class DecoderOptions:
         attention: a row of `ATTENTIONS`, or "none".
         input_feeding: whether what a step looked at is an input of the next.
         copy: whether units may be copied; needs attention.
+        halt: whether a logistic unit decides on the end, which then is no unit of the softmax.
         tied: whether the softmax has the weights of the embedding.
         dropout: probability that a value between two layers is dropped.
     """
@@ -72,6 +73,7 @@ class DecoderOptions:
     attention: str
     input_feeding: bool
     copy: bool
+    halt: bool
     tied: bool
     dropout: float
 
@@ -151,6 +153,7 @@ class Decoder(nn.Module):
         if options.tied:
             self.output.weight = self.embedding.weight
         self.generates = fresh_linear(self.features, 1) if options.copy else None
+        self.halt = fresh_linear(self.features, 1) if options.halt else None
         self.dropout = nn.Dropout(options.dropout)
 
     def memory(
@@ -274,6 +277,27 @@ class Decoder(nn.Module):
             each.append(weights)
         return torch.stack(each, 2).flatten(1, 2)
 
+    def scores(self, features: Tensor) -> Tensor:
+        """Scores of all units: a softmax of them is what is generated.
+
+        Where a logistic unit decides on the end (Goodfellow, Bengio and Courville, section 10.2.3)
+        they are log probabilities: h of the end, and (1 - h) softmax(U a) of all other units.
+
+        Args:
+            features: (..., features).
+
+        Returns:
+            (..., units).
+        """
+        scores: Tensor = self.output(features)
+        if self.halt is None:
+            return scores
+        is_end = torch.arange(self.options.units, device=scores.device) == END_ID
+        halt = self.halt(features)  # (..., 1)
+        others = scores.masked_fill(is_end, -torch.inf).log_softmax(-1)
+        goes_on = nn.functional.logsigmoid(-halt)
+        return torch.where(is_end, nn.functional.logsigmoid(halt), goes_on + others)
+
     def log_probs(self, memory: Memory, features: Tensor, weights: State) -> Tensor:
         """Log probabilities of all units, and where units are copied of all ids behind them.
 
@@ -285,7 +309,7 @@ class Decoder(nn.Module):
         Returns:
             (batch x rows, steps, units), or (batch x rows, steps, units + time).
         """
-        scores: Tensor = self.output(features)
+        scores = self.scores(features)
         if memory.copies is None:
             return scores.log_softmax(2)
         assert self.attention is not None

@@ -95,7 +95,14 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
             looked = [attended @ states]
         a = np.tanh(w["read_out.weight"] @ np.concatenate([h, *looked]) + w["read_out.bias"])
         fed = a
-        probs = softmax(w["output.weight"] @ a + w["output.bias"])
+        probs = w["output.weight"] @ a + w["output.bias"]
+        if options.halt:
+            halt = sigmoid(float(w["halt.weight"][0] @ a + w["halt.bias"][0]))
+            probs[END_ID] = -np.inf
+            probs = (1 - halt) * softmax(probs)
+            probs[END_ID] = halt
+        else:
+            probs = softmax(probs)
         if options.copy:
             generates = sigmoid(float(w["generates.weight"][0] @ a + w["generates.bias"][0]))
             both = np.zeros(options.units + known.mask.shape[1])
@@ -194,12 +201,12 @@ def searched(built: Decoder, length: int, beam: int, penalty: float) -> list[lis
 
 
 @pytest.mark.parametrize("attention", ["none", *ATTENTIONS])
-@pytest.mark.parametrize("penalty", [0.0, 0.7])
+@pytest.mark.parametrize(("penalty", "halt"), [(0.0, False), (0.7, False), (0.7, True)])
 def test_a_beam_of_all_strings_finds_all_of_them_and_their_probabilities_sum_to_1(
-    attention: str, penalty: float
+    attention: str, penalty: float, halt: bool
 ) -> None:
     copy = attention == "dot"
-    built = decoder(attention=attention, input_feeding=True, copy=copy).eval()
+    built = decoder(attention=attention, input_feeding=True, copy=copy, halt=halt).eval()
     known = memory(built)
     for row, found in enumerate(searched(built, 3, 1000, penalty)):
         ids = UNITS + MASK.shape[1] * copy
