@@ -79,7 +79,7 @@ def draw_alignment(
     rows = [element("tr", element("td"), *heads)]
     for unit, weights in zip(units, shares, strict=True):
         cells = [
-            element("td", f"{100 * each:.0f}", class_=f"heat-{math.ceil(3 * each)}")
+            element("td", f"{100 * each:.0f}", class_=f"heat-{min(math.ceil(3 * each), 3)}")
             if each >= _LEAST_SHOWN
             else element("td")
             for each in weights
