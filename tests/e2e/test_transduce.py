@@ -1,6 +1,7 @@
 """Strings for strings: trained, resumed, predicted on every road, scored, and asked what it is."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -265,3 +266,27 @@ def test_what_was_looked_at_is_shown_in_a_terminal_on_a_page_and_in_json(
     written = program("predict", trained.folder, path, "--format", "jsonl", "--confidence").out
     found = json.loads(written)["alignment"]["weights"]
     assert [[pytest.approx(w, abs=1e-5) for w in row] for row in weights] == found
+
+
+def test_its_score_has_an_interval_and_two_models_are_compared_pair_by_pair(
+    trained: Trained, folder: Path, tmp_path: Path
+) -> None:
+    few = train(options(folder, "train.max_epochs=12", f"output.dir={tmp_path / 'few'}"))
+    corpus = folder / "train.tsv"
+    scores = [tagkit.evaluate(corpus, model=each.predictor) for each in (few, trained)]
+    first, second = (report.headline for report in scores)
+    assert 0.1 < first < second
+    found = tagkit.analyse(corpus, model=few.predictor, analyses=["interval"]).interval
+    assert found is not None
+    around = 1.96 * math.sqrt(first * (1 - first) / (2 * len(WORDS)))
+    assert (found[""].low, found[""].high) == pytest.approx(
+        (first - around, first + around), abs=0.06
+    )
+    systems = tagkit.compare(corpus, models={"few": few.predictor, "more": trained.predictor})
+    table = systems.parts[""]
+    assert [system.score for system in table] == [first, second]
+    assert table[1].difference is not None
+    assert table[1].difference.difference == pytest.approx(second - first)
+    assert table[1].difference.p < 0.05
+    with refuses(DataError, "strings", "errors"):
+        tagkit.analyse(corpus, model=few.predictor, analyses=["errors"])

@@ -330,9 +330,12 @@ def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
     predictor = load(model, device)
     refused = {option: DataError(f"{predictor.answers.model}: {option} is for labels")
                for option in (*_OF_LABELS, "--html")}  # fmt: skip
+    labels = predictor.task.require_labels
     for option, error in refused.items():
         if given[option]:  # as --strict: what the model is, the command line does not show
-            predictor.task.require_labels(predictor.config, error)
+            # An interval is of the headline, whatever that is of.
+            of = predictor.task.require_answers if option == "--interval" else labels
+            of(predictor.config, error)
     if given["--batch-size"]:
         error = DataError("--batch-size has no effect on a language model")
         predictor.task.require_answers(predictor.config, error)

@@ -13,7 +13,12 @@ from tagkit.config import DataConfig
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.splits.splits import read_split
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis.by_sentence import aligned_sentences, parts_of, sentence_counts
+from tagkit.evaluation.analysis.by_sentence import (
+    Scored,
+    aligned_sentences,
+    scored_parts,
+    sentence_counts,
+)
 from tagkit.evaluation.analysis.error_kinds import ErrorReport, error_report
 from tagkit.evaluation.analysis.slices import (
     SeenSpans,
@@ -22,9 +27,10 @@ from tagkit.evaluation.analysis.slices import (
     slice_scores,
     word_accuracy,
 )
-from tagkit.evaluation.reports.class_report import ClassReport
+from tagkit.evaluation.reports.class_report import label_reports
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.string_report import STRINGS, StringReport
 from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.calibration import Calibration, calibration
 from tagkit.evaluation.scores.metrics import Kind
@@ -280,7 +286,7 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
         DataError: an analysis has no meaning for these labels.
     """
     of_columns = isinstance(report, ColumnsReport) and {*names} <= _OF_COLUMNS
-    parts = {} if of_columns else parts_of(report)
+    parts = {} if of_columns else scored_parts(report)
     tags = _tags_of(parts)
     for name in ANALYSES:
         if name in names and (obstacle := _obstacle(name, report, tags, train)):
@@ -333,16 +339,16 @@ def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> S
 def possible(report: Report, train: Split | None = None) -> list[str]:
     """The analyses that have a meaning for a report."""
     of_columns = isinstance(report, ColumnsReport)
-    tags = None if of_columns else _tags_of(parts_of(report))
+    tags = None if of_columns else _tags_of(scored_parts(report))
     names = _OF_COLUMNS if of_columns else ANALYSES
     return [name for name in names if not _obstacle(name, report, tags, train)]
 
 
-def _tags_of(parts: Mapping[str, TagReport | ClassReport]) -> TagReport | None:
+def _tags_of(parts: Mapping[str, Scored]) -> TagReport | None:
     return next((each for each in parts.values() if isinstance(each, TagReport)), None)
 
 
-def headline_interval(report: TagReport | ClassReport) -> HeadlineInterval:
+def headline_interval(report: Scored) -> HeadlineInterval:
     """The headline with its 95 % bootstrap interval."""
     found = certainty([sentence_counts(report)]).interval
     return HeadlineInterval(report.measure, report.headline, found.low, found.high, found.level)
@@ -368,7 +374,8 @@ def _obstacle(name: str, report: Report, tags: TagReport | None, train: Split | 
         return ""
     needed = "tags" if name == "slices" else "spans"
     if tags is None:
-        return f"the corpus holds classes of texts: {name}=... is for {needed}"
+        held = STRINGS if isinstance(report, StringReport) else "classes of texts"
+        return f"the corpus holds {held}: {name}=... is for {needed}"
     corpus, is_plain = tags.comparison.name, tags.comparison.kind is Kind.TOKENS
     if is_plain and needed == "spans":
         return f"{corpus}: holds plain labels: {name}=... is for spans"
@@ -382,7 +389,7 @@ def _judged(report: Report) -> dict[str, Outcomes]:
     """The predictions with their probabilities, by the names of parts or of columns."""
     if isinstance(report, ColumnsReport):
         return {**report.judged}
-    found = {name: part.comparison.judged for name, part in parts_of(report).items()}
+    found = {name: part.comparison.judged for name, part in label_reports(report).items()}
     return {name: judged for name, judged in found.items() if judged is not None}
 
 

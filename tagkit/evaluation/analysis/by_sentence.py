@@ -12,6 +12,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.reports.class_report import ClassReport, label_reports
 from tagkit.evaluation.reports.column_report import ColumnsReport
 from tagkit.evaluation.reports.report import Report
+from tagkit.evaluation.reports.string_report import STRINGS, StringReport
 from tagkit.evaluation.reports.tag_report import STRICT, TagReport, name_of_bare
 from tagkit.evaluation.scores.metrics import Comparison, Kind
 from tagkit.evaluation.scores.significance import SentenceCounts
@@ -21,6 +22,7 @@ from tagkit.text.schemes import DISPLAY, SpanTuple, span_tuples
 # Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose
 # last part is the label.
 Decisions = Sequence[tuple[tuple[Any, ...], ...]]
+Scored = TagReport | ClassReport | StringReport
 SpansOf = Callable[[Sequence[str]], list[SpanTuple]]
 NO_ANALYSES = (
     "this model predicts no labels: there are no analyses, comparisons or pages of its scores"
@@ -44,6 +46,20 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
     raise DataError(NO_ANALYSES)
 
 
+def scored_parts(report: Report) -> Mapping[str, Scored]:
+    """As `parts_of`, or a report on strings without a name.
+
+    Raises:
+        DataError: as of `parts_of`.
+    """
+    return {"": report} if isinstance(report, StringReport) else parts_of(report)
+
+
+def kind_of(report: Scored) -> str:
+    """What the headline of a report is of."""
+    return STRINGS if isinstance(report, StringReport) else report.comparison.kind
+
+
 def aligned_sentences(report: TagReport) -> list[Aligned]:
     """The sentences of a report on spans, with the spans that it counts.
 
@@ -60,12 +76,15 @@ def aligned_sentences(report: TagReport) -> list[Aligned]:
     return list(align(comparison.sentences, comparison.gold, comparison.predicted, spans_of))
 
 
-def sentence_counts(report: TagReport | ClassReport) -> SentenceCounts:
-    """The decisions of each sentence or text, by which the headline of the report is made.
+def sentence_counts(report: Scored) -> SentenceCounts:
+    """The decisions of each sentence, text or pair, by which the headline of the report is made.
 
     Raises:
         DataError: the report was counted while files were read.
     """
+    if isinstance(report, StringReport):
+        each = np.ones(report.pairs)
+        return SentenceCounts(np.array(report.right, dtype=np.float64), each, each)
     rows = [
         (len(set(ours).intersection(theirs)), len(theirs), len(ours))
         for ours, theirs in zip(*decisions_of(report), strict=True)
@@ -99,7 +118,9 @@ class TypeCounts:
 
 
 def type_counts(gold: Decisions, predicted: Decisions) -> TypeCounts:
-    """The counts of each label, of which a report has the sums."""
+    """The counts of each label, of which a report has the sums; there are none of strings."""
+    if not predicted:
+        return TypeCounts(len(gold), {})
     labels: dict[str, dict[int, list[int]]] = defaultdict(dict)
     for number, (ours, theirs) in enumerate(zip(gold, predicted, strict=True)):
         both = set(ours).intersection(theirs)
@@ -109,12 +130,14 @@ def type_counts(gold: Decisions, predicted: Decisions) -> TypeCounts:
     return TypeCounts(len(gold), labels)
 
 
-def decisions_of(report: TagReport | ClassReport) -> tuple[Decisions, Decisions]:
-    """Gold and predicted decisions of each sentence or text.
+def decisions_of(report: Scored) -> tuple[Decisions, Decisions]:
+    """Gold and predicted decisions of each sentence or text; of pairs their references alone.
 
     Raises:
         DataError: the report was counted while files were read.
     """
+    if isinstance(report, StringReport):
+        return [(references,) for references in report.references], []
     comparison = _kept(report.comparison)
     if isinstance(report, TagReport) and comparison.kind is Kind.SPANS:
         sentences = aligned_sentences(report)

@@ -13,13 +13,14 @@ import numpy as np
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis.by_sentence import (
     Decisions,
+    Scored,
     TypeCounts,
     decisions_of,
-    parts_of,
+    kind_of,
+    scored_parts,
     sentence_counts,
     type_counts,
 )
-from tagkit.evaluation.reports.class_report import ClassReport
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.reports.report_text import (
     WIDTH,
@@ -31,7 +32,6 @@ from tagkit.evaluation.reports.report_text import (
     without_spans,
 )
 from tagkit.evaluation.reports.tag_report import TagReport
-from tagkit.evaluation.scores.metrics import Kind
 from tagkit.evaluation.scores.significance import (
     Difference,
     Interval,
@@ -57,7 +57,7 @@ class SystemRun(Record):
     """
 
     name: str
-    report: TagReport | ClassReport
+    report: Scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,11 @@ class _Reference:
     """The labels of the first run, which all others must have too."""
 
     name: str
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, str]
     gold: Mapping[str, Decisions]
 
     def require_same(
-        self, name: str, kinds: Mapping[str, Kind], gold: Mapping[str, Decisions]
+        self, name: str, kinds: Mapping[str, str], gold: Mapping[str, Decisions]
     ) -> None:
         """Refuse a run on other labels.
 
@@ -173,11 +173,11 @@ def compare_systems(systems: Iterable[tuple[str, Iterable[tuple[str, Report]]]])
         system: dict[str, _Counted] = {}
         for run, report in runs:
             try:
-                parts = parts_of(report)
+                parts = scored_parts(report)
             except DataError as error:
                 error.add_line(f"That is of {run}.")
                 raise
-            kinds = {part: each.comparison.kind for part, each in parts.items()}
+            kinds = {part: kind_of(each) for part, each in parts.items()}
             decisions = {part: decisions_of(each) for part, each in parts.items()}
             gold = {part: sides[0] for part, sides in decisions.items()}
             first = first or _Reference(run, kinds, gold)
@@ -347,7 +347,8 @@ def _types(
     systems: Sequence[System], numbers: Sequence[str], legend: Sequence[str]
 ) -> Iterator[SystemTable]:
     """F1 by type, and its change: in one table of two systems, else in a table for each."""
-    labels = list(systems[0].types)
+    if not (labels := list(systems[0].types)):
+        return
     interval = f"{100 * systems[0].interval.level:g} % interval"
     rows = [
         [label_cell(label), *shares(*(system.types[label].f1 for system in systems))]

@@ -12,7 +12,7 @@ Of several references the nearest one counts.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -39,6 +39,8 @@ class StringReport(ReportOfParts):
         unit: what a unit is: "word", "character" or "bpe".
         bleu: 0 to 1; None of characters, and without sacrebleu.
         chrf: 0 to 1, likewise.
+        references: of each pair.
+        right: whether its string is one of them.
     """
 
     pairs: int
@@ -50,6 +52,8 @@ class StringReport(ReportOfParts):
     unit: str
     bleu: float | None = None
     chrf: float | None = None
+    references: Sequence[tuple[str, ...]] = field(default=(), compare=False, repr=False)
+    right: Sequence[bool] = field(default=(), compare=False, repr=False)
 
     @property
     def headline(self) -> float:
@@ -90,9 +94,9 @@ def string_report(
         predicted: the strings.
         units: in which they are compared.
     """
-    exact = edits = total = character_edits = characters = 0
+    edits = total = character_edits = characters = 0
+    right = [found in references for references, found in zip(gold, predicted, strict=True)]
     for references, found in zip(gold, predicted, strict=True):
-        exact += found in references
         cut = units.strings(found)
         distance, length = min(
             (edit_distance(cut, own), len(own)) for own in map(units.strings, references)
@@ -104,8 +108,9 @@ def string_report(
     if not isinstance(units, CharacterUnits):
         bleu, chrf = _translation(gold, predicted)
     return StringReport(
-        len(predicted), exact, edits, total, character_edits, characters, units.kind, bleu, chrf
-    )
+        len(predicted), sum(right), edits, total, character_edits, characters, units.kind, bleu,
+        chrf, gold, right,
+    )  # fmt: skip
 
 
 def _translation(

@@ -78,7 +78,7 @@ class Scoring:
         """
         if predictor is not None:
             if keep:  # before a long text is scored
-                predictor.task.require_labels(predictor.config, DataError(NO_ANALYSES))
+                predictor.task.require_answers(predictor.config, DataError(NO_ANALYSES))
             report = self._report_of_model(gold, predictor, confidence)
         else:
             report = self._report_of_both(gold, pred, keep=keep, confidence=confidence)

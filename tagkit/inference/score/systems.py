@@ -169,10 +169,10 @@ def _labelling(model: "Predictor", name: str | Path) -> "Predictor":
         DataError: it predicts no labels.
     """
     problem = (
-        f"{name} predicts no labels to compare: score each such model by itself (tagkit eval MODEL "
-        "FILE), and compare these scores"
+        f"{name} is a language model, which has no answers to compare: score each such model by "
+        "itself (tagkit eval MODEL FILE), and compare the bits per character"
     )
-    model.task.require_labels(model.config, DataError(problem))
+    model.task.require_answers(model.config, DataError(problem))
     return model
 
 
