@@ -233,6 +233,10 @@ def test_penalties_and_bounds_of_a_search_hold_and_give_its_score(trained: Train
     for each in found[1].alternatives:
         assert each.score < each.log_probability
     assert found[0].alternatives[0].score == pytest.approx(found[0].log_probability, abs=1e-5)
+    assert 120 <= len(model.predict("ab\tUP", min_units=120).text)
+    for alone in ("length_penalty", "coverage_penalty"):
+        with refuses(DataError, alone, "beam"):
+            model.predict("ab", **{alone: 1.0})
     for wrong in ({"length_penalty": -1.0}, {"coverage_penalty": float("nan")}, {"min_units": -1}):
         with refuses(DataError, *wrong):
             model.predict("ab", **wrong)

@@ -330,13 +330,12 @@ def _load(model: Path, device: str, given: Mapping[str, bool]) -> "Predictor":
     predictor = load(model, device)
     refused = {option: DataError(f"{predictor.answers.model}: {option} is for labels")
                for option in (*_OF_LABELS, "--html")}  # fmt: skip
-    labels = predictor.task.require_labels
+    refused["--batch-size"] = DataError("--batch-size has no effect on a language model")
+    task = predictor.task
     for option, error in refused.items():
         if given[option]:  # as --strict: what the model is, the command line does not show
             # An interval is of the headline, whatever that is of.
-            of = predictor.task.require_answers if option == "--interval" else labels
-            of(predictor.config, error)
-    if given["--batch-size"]:
-        error = DataError("--batch-size has no effect on a language model")
-        predictor.task.require_answers(predictor.config, error)
+            of_answers = option in ("--interval", "--batch-size")
+            require = task.require_answers if of_answers else task.require_labels
+            require(predictor.config, error)
     return predictor

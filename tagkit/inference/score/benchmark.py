@@ -82,7 +82,7 @@ def measure(
 
     Raises:
         BundleError: there is no such model.
-        DataError: the corpus cannot be used, or the model predicts no labels.
+        DataError: the corpus cannot be used, or the model scores a text as it is.
     """
     first = load(model, device)
     first.task.require_answers(first.config)

@@ -27,9 +27,9 @@ class TransducerAnswers(StringAnswers):
     searches = True
     alternates = True
 
-    def __init__(self, *, features: bool) -> None:
-        """`features`: whether the model reads some beside sources."""
-        self._features = features
+    def __init__(self, *, features: bool, attends: bool) -> None:
+        """`features`: whether the model reads some beside sources; `attends`: looks at symbols."""
+        self._features, self._attends = features, attends
 
     def check(self, options: PredictionOptions, **others: Any) -> None:
         """There are no labels, and a search has numbers of its own."""
@@ -41,6 +41,10 @@ class TransducerAnswers(StringAnswers):
         for name in ("length_penalty", "coverage_penalty"):
             if not 0 <= (value := getattr(options, name)) < math.inf:
                 raise DataError(f"{name}: expected a number from 0 on, found {value!r}")
+            if value and not self._attends and name == "coverage_penalty":
+                raise DataError(f"{name}=... has no effect on a model without attention")
+            if value and options.beam in (None, 1) and options.n_best == 1:
+                raise DataError(f"{name}=... compares the strings of a beam: give beam=...")
 
     def input_format(self, given: str) -> str:
         """Lines of plain text, unless another format is asked for."""

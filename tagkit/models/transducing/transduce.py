@@ -212,7 +212,8 @@ class TransduceTask(Task):
     def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
         """Strings."""
         has_features = any(each.startswith(DELIMITER) for each in vocabulary.words)
-        return TransducerAnswers(features=has_features)
+        attends = config.decoder.attention != "none"
+        return TransducerAnswers(features=has_features, attends=attends)
 
     def predict(
         self,
@@ -244,7 +245,8 @@ class TransduceTask(Task):
         memory = model.memory(states, final, mask, copies)
         most = options.max_units
         lengths = [
-            most or min(MAX_UNITS, _UNITS_A_SYMBOL * len(sentence) + _MORE_UNITS)
+            most
+            or min(MAX_UNITS, max(_UNITS_A_SYMBOL * len(sentence) + _MORE_UNITS, options.min_units))
             for sentence in batch.sentences
         ]
         count = max(1, options.n_best)
