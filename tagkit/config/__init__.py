@@ -32,7 +32,7 @@ from tagkit.config.option import (
     options_of,
     tunable_options,
 )
-from tagkit.config.removed import REMOVED
+from tagkit.config.removed import REMOVED, with_new_names
 from tagkit.config.sections import (
     FORMER_DEFAULTS,
     Config,
@@ -92,6 +92,7 @@ __all__ = [
     "training_scheme",
     "tunable_options",
     "unknown_option",
+    "with_new_names",
     "with_options",
     "without_effect_in",
 ]

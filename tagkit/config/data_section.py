@@ -130,6 +130,16 @@ class DataConfig(Section):
             needs=Needs("data.pairs", (True,)),
         ),
     ] = "all"
+    # Goodfellow, Bengio and Courville, section 10.2.4.
+    condition: Annotated[
+        Literal["none", "label"],
+        Option(
+            "What is known of a line before it is read: none, or the label of a text, from any "
+            "format with classes.",
+            inherit=True,
+            tasks=TEXT,
+        ),
+    ] = "none"
     # Peters et al. 2018; Akbik et al. 2018: features of taggers come from one model of each.
     direction: Annotated[
         Literal["forward", "backward"],

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import STRINGS, Needs, Option, Section
+from tagkit.config.option import STRINGS, TEXT, Needs, Option, Section
 from tagkit.config.values import Auto, DecoderCell, Size
 
 _ATTENDS = Needs("decoder.attention", but=("none",))
@@ -36,10 +36,11 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
         context: Annotated[
             Literal["initial", "every-step", "both"],
             Option(
-                "How the encoder's final state reaches the decoder: as its initial state, as an "
-                "input of every step, or both.",
+                "How the encoder's final state, or the label of a text, reaches what writes: as "
+                "initial state, as an input of every step, or both.",
                 inherit=True,
-                tasks=STRINGS,
+                tasks=(*STRINGS, *TEXT),
+                needs=Needs("data.condition", ("label",), exempt=STRINGS),
             ),
         ] = "initial"
         attention: Annotated[

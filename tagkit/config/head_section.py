@@ -24,7 +24,9 @@ from tagkit.config.values import (
     Weight,
 )
 
-_FEEDBACK = Needs("head.kind", ("feedback",), exempt=STRINGS)
+_FEEDBACK = Needs("head.kind", ("feedback",), exempt=(*STRINGS, *TEXT))
+# Tasks that can read what they have written.
+_WRITTEN = (*TAGS, *STRINGS, *TEXT)
 _SAMPLING = Needs("head.sampling", but=("none",))
 
 
@@ -80,13 +82,13 @@ class HeadConfig(Section):
         Option(
             "How often training reads a predicted tag or unit in place of the gold one: never, or "
             "with a probability that is constant or grows.",
-            tasks=(*TAGS, *STRINGS),
+            tasks=_WRITTEN,
             needs=(_FEEDBACK, Needs("head.sampling_rate", but=(0,))),
         ),
     ] = "none"
     sampling_rate: Annotated[
         Share,
-        Option("Maximum of that probability.", tasks=(*TAGS, *STRINGS), needs=_SAMPLING),
+        Option("Maximum of that probability.", tasks=_WRITTEN, needs=_SAMPLING),
     ] = 0.25
     sampling_steps: Annotated[
         int,
@@ -94,7 +96,7 @@ class HeadConfig(Section):
         Option(
             "Steps of the optimizer in which linear reaches the maximum, and inverse-sigmoid half "
             "of it.",
-            tasks=(*TAGS, *STRINGS),
+            tasks=_WRITTEN,
             needs=Needs("head.sampling", ("linear", "inverse-sigmoid")),
         ),
     ] = 1000
@@ -219,15 +221,25 @@ class HeadConfig(Section):
     ] = "auto"
 
     # Goodfellow, Bengio and Courville, section 10.2.3.
-    halt: Annotated[
-        bool,
+    end: Annotated[
+        Literal["symbol", "halt", "length"],
         Option(
-            "Predict the end of a line or string by a logistic unit on each state, and not as one "
-            "unit among the others.",
+            "How a line or string ends: with a symbol, one unit among the others; by halt, a "
+            "logistic unit on each state; or after a length that is predicted first.",
             tasks=(*TEXT, *STRINGS),
             needs=Needs("data.context", ("line",), exempt=STRINGS),
         ),
-    ] = False
+    ] = "symbol"
+    # Lamb et al. 2016 name it; Goodfellow, Bengio and Courville, section 10.2.1.
+    free_running: Annotated[
+        int,
+        Field(ge=0),
+        Option(
+            "Last steps of each string or segment in which training reads units that the model "
+            "has drawn.",
+            tasks=(*TEXT, *STRINGS),
+        ),
+    ] = 0
 
     @property
     def several_classes(self) -> bool:

@@ -19,7 +19,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tagkit.config.option import MarkedBool, carried_by_models, options_of
-from tagkit.config.removed import REMOVED, removed_option, without_removed
+from tagkit.config.removed import (
+    REMOVED,
+    RENAMED,
+    removed_option,
+    with_new_names,
+    without_removed,
+)
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError
 from tagkit.text.json_text import is_writable
@@ -294,6 +300,7 @@ def _validated(table: Mapping[str, Any]) -> tuple[Config | None, dict[str, list[
 
 def _read(table: Mapping[str, Any]) -> tuple[Config | None, dict[str, list[str]]]:
     """The configuration of the tables, None where it has none; and sentences, by option."""
+    table = with_new_names(table)
     problems = unusable_values(table)
     config = None
     try:
@@ -415,7 +422,7 @@ def toml_value(text: str) -> Any:
 
 def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     """Set a dotted name; a list with the problem where there is no such option."""
-    if name not in option_names() and name not in REMOVED:
+    if name not in option_names() and name not in REMOVED and name not in RENAMED:
         return [unknown_option(name)]
     *sections, key = name.split(".")
     for section in sections:

@@ -79,6 +79,27 @@ REMOVED: Mapping[str, RemovedOption] = MappingProxyType(
 )
 
 
+# Options that have another name now: what each of their values is there.
+RENAMED: Mapping[str, tuple[str, Mapping[Any, Any]]] = MappingProxyType(
+    {"head.halt": ("head.end", {True: "halt", False: "symbol"})}
+)
+
+
+def with_new_names(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables of a configuration, or values by dotted names, in which such options have theirs."""
+    renamed = dict(table)
+    for name, (now, values) in RENAMED.items():
+        (section, _, key), new_key = name.partition("."), now.partition(".")[2]
+        given = renamed.get(section)
+        if name in renamed and isinstance(renamed[name], bool):
+            value = values[renamed.pop(name)]
+            renamed.setdefault(now, value)
+        if isinstance(given, Mapping) and isinstance(given.get(key), bool):
+            others = {other: value for other, value in given.items() if other != key}
+            renamed[section] = {new_key: values[given[key]], **others}
+    return renamed
+
+
 def removed_option(name: str) -> str:
     """A sentence on an option that is none any more, by its dotted name."""
     removed = REMOVED[name]

@@ -39,7 +39,7 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "encoder.hidden", "encoder.heads", "head.beam")  # fmt: skip
 PROBABILITIES = ("encoder.dropout", "train.momentum", "train.average_decay", "head.dropout",
                  "head.label_smoothing", "embeddings.dropout", "encoder.weight_drop")  # fmt: skip
-FROM_0 = ("data.train_sentences", "train.warmup_steps", "train.batch_tokens")
+FROM_0 = ("data.train_sentences", "head.free_running", "train.warmup_steps", "train.batch_tokens")
 FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
 TEXTS = ("train.device", "train.metric", "data.notation")  # which are "auto" by default
 AUTO_PROBABILITIES = ("encoder.locked_dropout", "encoder.word_dropout")
@@ -217,7 +217,7 @@ def test_truth_is_taken_by_the_options_that_are_true_or_false_alone(truth: str) 
         else:
             (problem,) = problems(f"{name}={truth}")
             assert problem.startswith(f"{name} = {truth}: expected "), problem
-    assert len(taken) == 11
+    assert len(taken) == 10
 
 
 @pytest.mark.parametrize(

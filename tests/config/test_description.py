@@ -29,7 +29,7 @@ def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
         "0.9", "Momentum of sgd.", ('Only with train.optimizer = "sgd".',)
     )  # fmt: skip
     assert described("head.sampling_steps")[2] == (
-        'Only with task = "tag" or "both" or "transduce".',
+        'Only with task = "tag" or "both" or "transduce" or "language-model".',
         'Only with head.sampling = "linear" or "inverse-sigmoid".',
     )
     assert described("train.bptt")[2] == (

@@ -91,7 +91,7 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["encoder.cell=transformer", "encoder.merge=sum"],
          Says("encoder.merge", '"sum"', "encoder.cell", '"transformer"')),
         (["task=language-model", "head.halt=true"],
-         Says("head.halt", "data.context", '"stream"')),
+         Says("head.end", "data.context", '"stream"')),
         (["task=language-model", "encoder.merge=sum"],
          Says("encoder.merge", '"sum"', '"language-model"')),
         (["encoder.cell=transformer", "train.bptt=64"],

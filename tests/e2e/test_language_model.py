@@ -186,6 +186,8 @@ def test_a_search_keeps_the_trial_with_the_smallest_loss(folder: Path, tmp_path:
         ["data.context=line", "data.unit=character"],
         ["encoder.cell=transformer", "encoder.layers=2"],
         ["head.halt=true", "data.context=line", "train.batch_size=7"],
+        ["head.end=length", "data.context=line", "head.free_running=2"],
+        ["head.sampling=linear", "head.sampling_steps=20"],
         ["data.direction=backward", "head.softmax=sampled"],
         ["embeddings.tied=false", "train.flow_strength=0.5", "encoder.cell=gru"],
         ["data.unit=bpe", "data.bpe_size=300"],
@@ -338,7 +340,7 @@ def test_what_does_not_fit_a_language_model_is_refused(folder: Path, tmp_path: P
     with pytest.raises(ConfigError) as caught:
         train(settings(tmp_path, "encoder.cell=transformer", "encoder.positions=learned"))
     assert str(caught.value) == (Says("encoder.positions=learned", "data.context", "'line'"))
-    with refuses(ConfigError, "head.halt", "data.context"):
+    with refuses(ConfigError, "head.end", "data.context"):
         train(settings(tmp_path, "head.halt=true"))
     with refuses(DataError, "train.metric=f1"):
         train(settings(tmp_path, "train.metric=f1"))

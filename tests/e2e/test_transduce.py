@@ -54,7 +54,9 @@ def test_it_learns_its_corpus_by_heart(trained: Trained) -> None:
 @pytest.mark.parametrize(
     "more",
     [(), ("head.sampling=linear", "head.sampling_steps=5"),
-        ("decoder.copy=true", "head.halt=true"), ("decoder.attention=monotone",),
+     ("decoder.copy=true", "head.halt=true"), ("decoder.attention=monotone",),
+     ("head.end=length", "head.free_running=2"),
+     ("head.end=length", "decoder.copy=true", "head.label_smoothing=0.1"),
      ("decoder.attention=none", "decoder.context=both", "encoder.cell=gru")],
     ids=str,
 )  # fmt: skip

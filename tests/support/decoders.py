@@ -11,6 +11,7 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.decoder import NOT_COPIED
 from tagkit.nn.decoder.attention import ATTENTIONS
 from tagkit.nn.decoder.decoder import Decoder, DecoderOptions, Memory
+from tagkit.nn.generation.step import State
 
 UNITS, SIZE = 5, 4
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]]).bool()
@@ -28,7 +29,11 @@ ROWS: list[dict[str, Any]] = [
         for copy in (False, True)
     ),
     {"context": "every-step"}, {"context": "both"}, {"input_feeding": True},
-    {"halt": True, "attention": "additive"}, {"halt": True, "attention": "monotone", "copy": True},
+    *(
+        {"end": end, "input_feeding": copy, "attention": attention, "copy": copy}
+        for end in ("halt", "length")
+        for attention, copy in (("additive", False), ("monotone", True))
+    ),
     {"tied": True, "dim": SIZE - 1}, {"layers": 2, "attention": "dot", "context": "both"},
     {"hidden": SIZE + 1, "attention": "bilinear", "layers": 3, "cell": "gru"},
 ]  # fmt: skip
@@ -40,7 +45,7 @@ def decoder(seed: int = 0, **options: Any) -> Decoder:
     usual = DecoderOptions(
         cell="elman", cell_options=cell_options(EncoderConfig()), units=UNITS, dim=3, memory=SIZE,
         hidden=SIZE, layers=1, context="initial", attention="none", input_feeding=False,
-        copy=False, halt=False, tied=False, dropout=0.0,
+        copy=False, end="symbol", tied=False, dropout=0.0,
     )  # fmt: skip
     if options.get("cell") == "echo-state":
         options = {"hidden": 4 * SIZE, **options}
@@ -50,6 +55,12 @@ def decoder(seed: int = 0, **options: Any) -> Decoder:
         with torch.no_grad():
             parameter.add_(torch.randn_like(parameter) * 0.3 * parameter.requires_grad)
     return built
+
+
+def begin(built: Decoder, known: Memory, rows: int = 1) -> State:
+    """The state before the first step; where a length ends strings, of lengths from 4 on."""
+    units = 4 + torch.arange(rows * len(known.final)) if built.length is not None else None
+    return built.begin(known, rows, units)
 
 
 def memory(built: Decoder, seed: int = 1) -> Memory:

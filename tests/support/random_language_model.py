@@ -8,6 +8,7 @@ from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.text.pairs import DELIMITER
 
+CLASSES = ("good", "bad", "odd")
 UNITS = ("</s>", "a", "b", "c", DELIMITER)
 
 
@@ -17,7 +18,8 @@ def context_of(*options: str) -> ModelContext:
     config = load_config(None, [*given, *options], {"task": "language-model"})
     vocabulary = Vocabulary(
         words=UNITS, vector_words=(), only_vectors=False, chars=(), affixes=(), tags=(),
-        classes=(), features=(), lowercase=False, normalize_digits=False,
+        classes=CLASSES if config.data.condition == "label" else (), features=(), lowercase=False,
+        normalize_digits=False,
     )  # fmt: skip
     torch.manual_seed(6)
     model = LanguageTask().build(config, vocabulary, None).double()

@@ -54,8 +54,8 @@ class Generation:
         Literal["symbol", "halt", "length"] | None,
         typer.Option(
             help="What ends a text: symbol, the end of a line; halt, the model's halting "
-            "probability; length, --max-units alone.",
-            show_default="halt if the model has it, else symbol",
+            "probability; length, as predicted, or --max-units alone.",
+            show_default="as the model was trained",
         ),
     ] = None
     temperature: Annotated[
@@ -138,6 +138,12 @@ class GenerateOptions:
             metavar="FILE",
         ),
     ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Label of the texts, of a model that was trained with labels.", metavar="LABEL"
+        ),
+    ] = None
     generation: Generation
     score: Annotated[
         str | None,
@@ -177,7 +183,7 @@ def generate_command(options: GenerateOptions) -> None:
 
         text = read_text(options.prompt_file, data.encoding)
         text = text.replace("\r\n", "\n").removesuffix("\n")
-    reader = load_reader(options.model, options.prediction.device)
+    reader = load_reader(options.model, options.prediction.device, options.label)
     if options.score is None:
         _generate(reader, text, asked, as_json=options.as_json)
     else:

@@ -18,13 +18,19 @@ class UnitLines(Sequence[Sentence]):
     Attributes:
         lines: the whole text.
         cut_by: the units.
+        classes: of the whole text, one for each line; empty where lines have none.
     """
 
     def __init__(
-        self, lines: TextLines, cut_by: Units, start: int = 0, stop: int | None = None
+        self,
+        lines: TextLines,
+        cut_by: Units,
+        start: int = 0,
+        stop: int | None = None,
+        classes: Sequence[str] = (),
     ) -> None:
         """The lines from `start` on and before `stop`; None for all."""
-        self.lines, self.cut_by = lines, cut_by
+        self.lines, self.cut_by, self.classes = lines, cut_by, classes
         self._start, self._stop = start, len(lines) if stop is None else stop
 
     # Counted when they are asked for: units that byte pairs of another model replace never are.
@@ -38,16 +44,21 @@ class UnitLines(Sequence[Sentence]):
         """Number of all characters (code points), one for each end of a line included."""
         return sum(len(line) + 1 for line in self.texts())
 
+    @property
+    def own_classes(self) -> Sequence[str]:
+        """The class of each line; empty where lines have none."""
+        return self.classes[self._start : self._stop]
+
     def files(self) -> list["UnitLines"]:
         """The lines of each file by themselves."""
         return [
-            UnitLines(self.lines, self.cut_by, start, stop)
+            UnitLines(self.lines, self.cut_by, start, stop, self.classes)
             for start, stop in self.lines.files(self._start, self._stop)
         ]
 
     def cut_again(self, cut_by: Units) -> "UnitLines":
         """The same lines in other units."""
-        return UnitLines(self.lines, cut_by, self._start, self._stop)
+        return UnitLines(self.lines, cut_by, self._start, self._stop, self.classes)
 
     def texts(self) -> Iterator[str]:
         """The lines as they are written."""
@@ -59,7 +70,13 @@ class UnitLines(Sequence[Sentence]):
 
     def __iter__(self) -> Iterator[Sentence]:
         """The lines in their order."""
-        return (Sentence(tuple(self.cut_by.strings(line))) for line in self.texts())
+        return (
+            self._sentence(number, line) for number, line in enumerate(self.texts(), self._start)
+        )
+
+    def _sentence(self, number: int, line: str) -> Sentence:
+        classes = self.classes[number : number + 1]
+        return Sentence(tuple(self.cut_by.strings(line)), labels=tuple(classes))
 
     @overload
     def __getitem__(self, place: int) -> Sentence: ...
@@ -72,4 +89,4 @@ class UnitLines(Sequence[Sentence]):
         if isinstance(place, slice):
             return tuple(self[number] for number in range(len(self))[place])
         number = range(len(self))[place]  # raises IndexError, and counts from the end below 0
-        return Sentence(tuple(self.cut_by.strings(self.lines[self._start + number])))
+        return self._sentence(self._start + number, self.lines[self._start + number])

@@ -1,28 +1,32 @@
 """Train, dev and test of a language model: plain texts, or pairs, in the units of the model.
 
-Each of them is a file, or a folder of files that are a text each.
+Each of them is a file, or a folder of files that are a text each; or texts with a class, in any
+format of classifiers.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
-from tagkit.config import DataConfig
+from tagkit.config import Config, DataConfig
 from tagkit.corpus.formats.columns.grid import grid_of
-from tagkit.corpus.records.dataset import Split
+from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.objects import NONE_GIVEN, Given, texts_of
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.source.rows import is_table_file, rows_of_file
 from tagkit.corpus.source.source import STDIN
 from tagkit.corpus.source.text_lines import TextLines
-from tagkit.corpus.splits.splits import Corpus
+from tagkit.corpus.splits.splits import Corpus, load_corpus, read_split, split_of_records
 from tagkit.errors import ConfigError, DataError
 from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
+from tagkit.text.records import Sentence
 from tagkit.text.unit_kinds import UNIT_KINDS
 from tagkit.text.units import Units
-from tagkit.wording import reason
+from tagkit.wording import clipped, listed, reason
 
+_CLASSES = LabelKinds(tags=False, classes=True)
 # Lines, of which nine of ten show what a file is, up to the first one that is no token's. A text
 # may have a book a line.
 _LOOKED_AT, _LONGEST_LINE = 200, 1000
@@ -64,6 +68,64 @@ def read_texts(data: DataConfig, given: Given = NONE_GIVEN) -> Corpus:
         test = read_text(data.test_file, data, units, given)
     train = _split(data.train_file, UnitLines(lines, units, 0, stop), lines)
     return Corpus(train, dev, test)
+
+
+def read_labelled_texts(config: Config, given: Given = NONE_GIVEN) -> Corpus:
+    """Texts with their classes, each a line; without `data.dev_file`, some of all are dev.
+
+    Raises:
+        ConfigError: byte pairs need a package that is missing.
+        DataError: a file is missing, or a text has several classes.
+        FormatError: a line cannot be read.
+    """
+    data = config.data
+    found = load_corpus(_as_classifier(config), _CLASSES, given)
+    units = UNIT_KINDS[data.unit].learn(map(_line_of(data), found.train.sentences), data.bpe_size)
+    test = None if found.test is None else _labelled(found.test, data, units)
+    return Corpus(_labelled(found.train, data, units), _labelled(found.dev, data, units), test)
+
+
+def read_labelled_text(
+    path: str, data: DataConfig, units: Units, given: Given = NONE_GIVEN
+) -> Split:
+    """Texts with their classes in units that are there already.
+
+    Raises:
+        DataError: the file cannot be read, or a text has several classes.
+        FormatError: a line cannot be read.
+    """
+    as_words = data.model_copy(update={"unit": "word"})
+    if path in given:
+        split = split_of_records(given[path], as_words, _CLASSES, None, path)
+    else:
+        split = read_split(path, as_words, _CLASSES, None)
+    return _labelled(split, data, units)
+
+
+def _as_classifier(config: Config) -> Config:
+    return config.model_copy(update={"data": config.data.model_copy(update={"unit": "word"})})
+
+
+def _line_of(data: DataConfig) -> Callable[[Sentence], str]:
+    """The line of a text: its words where they are the units, else as it is written."""
+    if data.unit == "word":
+        return lambda sentence: " ".join(sentence.words)
+    return lambda sentence: " ".join((sentence.text or " ".join(sentence.words)).split("\n"))
+
+
+def _labelled(split: Split, data: DataConfig, units: Units) -> Split:
+    """The texts as lines of units."""
+    texts = list(map(_line_of(data), split.sentences))
+    for sentence, text in zip(split.sentences, texts, strict=True):
+        if len(sentence.labels) != 1:
+            raise DataError(
+                f"{split.path}: expected one class of each text, found "
+                f"{listed(sentence.labels) or 'none'} of {clipped(repr(text))}"
+            )
+    lines = TextLines(split.path, problem_of=None, given={split.path: texts})
+    classes = [sentence.labels[0] for sentence, text in zip(split.sentences, texts, strict=True)
+               if text.strip()]  # fmt: skip
+    return replace(split, sentences=UnitLines(lines, units, classes=classes))
 
 
 def refuse_inside(output: str, data: DataConfig) -> None:

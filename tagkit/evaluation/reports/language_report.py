@@ -64,6 +64,8 @@ class LanguageReport(ReportOfParts):
         counted: "all", or "continuation" where the numbers above are of continuations alone.
         cache: window, theta and share of a neural cache; None without one.
         files: that the lines are from, each a text by itself.
+        classes_right: lines whose class is the one with the largest p(class) p(line | class); None
+            of a model that knows no classes. Perplexities are given the class.
     """
 
     nats: float
@@ -77,6 +79,7 @@ class LanguageReport(ReportOfParts):
     counted: str = "all"
     cache: Mapping[str, float] | None = None
     files: int = 1
+    classes_right: int | None = None
 
     @property
     def cross_entropy(self) -> float:
@@ -114,6 +117,11 @@ class LanguageReport(ReportOfParts):
             "perplexity": self.perplexity,
             "bits_per_character": self.bits_per_character,
             **(self.pairs.parts() if self.pairs else {}),
+            **(
+                {}
+                if self.classes_right is None
+                else {"class_accuracy": self.classes_right / max(1, self.lines)}
+            ),
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -71,15 +71,20 @@ def _language_lines(report: LanguageReport) -> Iterator[str]:
         yield f"perplexity of continuations {perplexity_text(parts['continuation_perplexity'])}"
         found = f"{report.pairs.exact:,} of {plural(report.pairs.pairs, 'continuation')}"
         yield f"exact match {parts['exact_match']:.4f}: {found} as a greedy search writes them"
+    if report.classes_right is not None:
+        share = report.classes_right / max(1, report.lines)
+        found = f"{report.classes_right:,} of {plural(report.lines, 'line')}"
+        yield f"accuracy of classes {share:>10.4f}: {found} by p(class) p(line | class)"
     of = " of continuations" if report.counted == "continuation" else ""
     units = plural(report.units, UNIT_KINDS[report.unit].name)
     yield f"{units}{of}, the end of each line among them; {report.unknown:,} unknown"
     whole = "its file" if report.files > 1 else "the whole text"
     on = "its line" if report.context == "line" else whole
+    given = "" if report.classes_right is None else ", and from its class"
     files = f"{plural(report.files, 'file')}, " if report.files > 1 else ""
     yield (
         f"{files}{plural(report.lines, 'line')}, {plural(report.characters, 'character')}; each "
-        f"unit is predicted from what stands before it in {on}"
+        f"unit is predicted from what stands before it in {on}{given}"
     )
 
 

@@ -91,6 +91,7 @@ class UnitStream:
     ends: Ids
     streams: Ids | None
     delimiter: int | None = None
+    classes: Ids | None = None
 
     def __len__(self) -> int:
         """Number of examples."""
@@ -118,7 +119,8 @@ class UnitStream:
         """The examples at `indices`, in that order.
 
         Targets: "units" (batch, time) as numbers from 0 on; "places" (units,) of those that count,
-        in the batch laid out flat; "streams" (batch, 2) where examples continue others.
+        in the batch laid out flat; "streams" (batch, 2) where examples continue others; "classes"
+        (batch,) where they have some.
         """
         chosen = np.asarray(indices)
         starts, lengths = self.starts[chosen], self.lengths[chosen]
@@ -138,6 +140,8 @@ class UnitStream:
         targets: dict[str, Arrays] = {"units": units}
         if self.streams is not None:
             targets["streams"] = self.streams[chosen]
+        if self.classes is not None:
+            targets["classes"] = self.classes[chosen]
         counted = filled
         if self.delimiter is not None:
             counted = filled & np.maximum.accumulate(read == self.delimiter, axis=1)
@@ -160,11 +164,11 @@ def streams_of(ids: UnitIds, count: int, segment: int) -> UnitStream:
     return UnitStream(ids, np.concatenate(starts), np.concatenate(ends), np.concatenate(streams))
 
 
-def lines_of(ids: UnitIds) -> UnitStream:
-    """A text whose lines are independent of each other, each an example."""
+def lines_of(ids: UnitIds, classes: Ids | None = None) -> UnitStream:
+    """A text whose lines are independent of each other, each an example, with classes or not."""
     # The first id is the end of a line too, so that each line begins after one.
     borders = np.concatenate([*places_of(ids, ids[0])]) + 1
-    return UnitStream(ids, borders[:-1], borders[1:], None)
+    return UnitStream(ids, borders[:-1], borders[1:], None, classes=classes)
 
 
 def continuations_of(ids: UnitIds, delimiter: int) -> UnitStream:

@@ -9,8 +9,12 @@ from torch import Tensor
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import perplexity
 from tagkit.inference.generate.generation_options import GenerationOptions, check_options
-from tagkit.inference.generate.language_model_reader import LanguageModelReader, TextPieces
-from tagkit.nn.generation.choice import Choice
+from tagkit.inference.generate.language_model_reader import (
+    LanguageModelReader,
+    PlanningReader,
+    TextPieces,
+)
+from tagkit.nn.generation.choice import METHODS, Choice
 from tagkit.nn.generation.ended import Ended
 from tagkit.nn.generation.generate import Ending, generate
 from tagkit.nn.generation.row_random import RowRandom
@@ -19,6 +23,9 @@ from tagkit.nn.search.strings import Search, Unconditional, search
 from tagkit.text.json_text import Record
 from tagkit.text.pairs import DELIMITER, prefix_problem
 from tagkit.wording import plural
+
+# Lengths of the line that a prompt begins: those that are compared at least, and read together.
+_COMPARED, _LENGTHS_AT_ONCE = 200, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,8 @@ class Generated(Record):
         log_probability: natural logarithm, in the model, of the units after the prompt and of the
             end; not of the changed distribution that they were sampled from.
         ended: "symbol": by the end of a line; "halt": by the model's halting probability;
-            "length": by `max_units`.
+            "length": by `max_units`, or by the number of units that the model has predicted, where
+            `units` counts the end too.
     """
 
     text: str
@@ -90,9 +98,8 @@ def stream_texts(
             "expected a prompt of one line, as the model reads each line by itself, found "
             f"{plural(units.count(reader.end) + 1, 'line')}"
         )
-    start, state = _read_prompt(reader, units)
     run = _beam if options.beam else _sample
-    return run(reader, units, start, state, ending, options)
+    return run(reader, units, ending, options)
 
 
 def whole_prompt(reader: LanguageModelReader, prompt: str) -> str:
@@ -121,18 +128,57 @@ def _ending(reader: LanguageModelReader, end: Ended | None) -> Ending:
         raise DataError(
             "end=symbol: the model has no unit for the end of a line; expected halt or length"
         )
+    if isinstance(reader, PlanningReader):
+        if end == "symbol":
+            raise DataError("end=symbol: the model predicts the length of a line; expected length")
+        return Ending(reader.end, by_halt=False)
     end = end or ("halt" if reader.has_halt else "symbol")
     return Ending(reader.end if end == "symbol" else None, by_halt=end == "halt")
 
 
-def _read_prompt(reader: LanguageModelReader, units: list[int]) -> tuple[Tensor, State]:
-    """The last input before the first new unit, (1,), and the state before it."""
-    inputs = torch.tensor([[reader.end, *units]], device=reader.device)
-    state = reader.begin()
+def _read_prompt(
+    reader: LanguageModelReader, units: list[int], state: State, rows: int
+) -> tuple[Tensor, State]:
+    """The last input before the first new unit, (rows,), and the state before it."""
+    inputs = torch.tensor([[reader.end, *units]], device=reader.device).expand(rows, -1)
     if units:
         with torch.no_grad():
             state = reader.read(inputs[:, :-1], state)
     return inputs[:, -1], state
+
+
+@torch.no_grad()
+def planned(reader: PlanningReader, prompt: list[int], most: int) -> Tensor:
+    """Log probability of each number of units that a prompt may go on for.
+
+    p(n | prompt) is p(n) p(prompt | n) over its sum: a prompt says how long its line may be.
+
+    Args:
+        reader: the model.
+        prompt: its units.
+        most: the largest number.
+
+    Returns:
+        (most + 1,) float64; what is missing from 1 is the probability of more units.
+    """
+    begun = len(prompt)
+    last = begun + max(most, _COMPARED)
+    of_lengths = reader.length_log_probs(last)
+    if not prompt:
+        return of_lengths[: most + 1]
+    lengths = torch.arange(begun, last + 1, device=reader.device)
+    found = []
+    for some in torch.split(lengths, _LENGTHS_AT_ONCE):
+        ids = torch.tensor([[reader.end, *prompt[:-1]]], device=reader.device)
+        wanted = torch.tensor([prompt], device=reader.device)
+        rows = (len(some), -1)
+        state = reader.begin_lines(some)
+        found.append(reader.score(ids.expand(rows), wanted.expand(rows), state)[0])
+    of_prompt = torch.cat(found)
+    joint = of_lengths[begun:] + of_prompt
+    # Of longer lines all is much alike, so that the last one stands for them.
+    longer = torch.log1p(-of_lengths.exp().sum().clamp(max=1 - 1e-12)) + of_prompt[-1]
+    return joint[: most + 1] - torch.cat((joint, longer.unsqueeze(0))).logsumexp(0)
 
 
 def _banned(
@@ -160,8 +206,6 @@ def _once(reader: LanguageModelReader) -> tuple[int, ...]:
 def _sample(
     reader: LanguageModelReader,
     prompt: list[int],
-    start: Tensor,
-    state: State,
     ending: Ending,
     options: GenerationOptions,
 ) -> Iterator[GeneratedPiece]:
@@ -180,11 +224,18 @@ def _sample(
         unpenalised=(reader.end,),  # or texts of several lines would never end one
     )
     random = RowRandom(options.seed, range(len(rows)))
-    steps = generate(
-        reader.step, start[rows], select_rows(state, rows), choice, ending,
-        torch.full_like(rows, options.max_units), random, seen,
-    )  # fmt: skip
-    texts = [_Text(reader, prompt, ending) for _ in rows]
+    lengths, of_lengths = torch.full_like(rows, options.max_units), [0.0] * len(rows)
+    if isinstance(reader, PlanningReader):
+        log_probs = planned(reader, prompt, options.max_units)
+        chosen = METHODS[choice.method].choose(log_probs.expand(len(rows), -1), random)
+        begun = reader.begin_lines(len(prompt) + chosen)
+        start, state = _read_prompt(reader, prompt, begun, len(rows))
+        lengths, of_lengths = chosen + 1, log_probs[chosen].tolist()  # and the end
+    else:
+        start, state = _read_prompt(reader, prompt, reader.begin(), 1)
+        start, state = start[rows], select_rows(state, rows)
+    steps = generate(reader.step, start, state, choice, ending, lengths, random, seen)
+    texts = [_Text(reader, prompt, ending, log_prob) for log_prob in of_lengths]
     yield from in_order(
         GeneratedPiece(event.row, *texts[event.row].add(event.unit, event.log_prob, event.ended))
         for events in steps
@@ -195,12 +246,15 @@ def _sample(
 class _Text:
     """A text that is being generated."""
 
-    def __init__(self, reader: LanguageModelReader, prompt: list[int], ending: Ending) -> None:
+    def __init__(
+        self, reader: LanguageModelReader, prompt: list[int], ending: Ending, log_prob: float
+    ) -> None:
+        self._is_planned = isinstance(reader, PlanningReader)
         self._pieces = TextPieces(reader, prompt)
         self._ending = ending
         self._parts: list[str] = []
         self._units = 0
-        self._log_prob = 0.0
+        self._log_prob = log_prob
 
     def add(
         self, unit: int | None, log_prob: float, ended: Ended | None
@@ -213,6 +267,7 @@ class _Text:
         self._parts.append(text)
         if not ended:
             return text, None
+        ended = "length" if self._is_planned else ended
         return text, Generated("".join(self._parts), self._units, self._log_prob, ended)
 
 
@@ -236,8 +291,6 @@ def in_order(pieces: Iterable[GeneratedPiece]) -> Iterator[GeneratedPiece]:
 def _beam(
     reader: LanguageModelReader,
     prompt: list[int],
-    start: Tensor,
-    state: State,
     ending: Ending,
     options: GenerationOptions,
 ) -> Iterator[GeneratedPiece]:
@@ -245,11 +298,21 @@ def _beam(
         beam=options.beam, count=options.samples, length_penalty=options.length_penalty,
         banned=_banned(reader, prompt, ending, options), once=_once(reader),
     )  # fmt: skip
-    (found,) = search(Unconditional(reader.step), start, state, ending, [options.max_units], wanted)
-    for number, hypothesis in enumerate(found):
+    most, begun = options.max_units, None
+    if isinstance(reader, PlanningReader):
+        log_probs = planned(reader, prompt, most)
+        found, lengths = log_probs.topk(min(options.beam, len(log_probs)))
+        rows = len(lengths)
+        start, state = _read_prompt(reader, prompt, reader.begin_lines(len(prompt) + lengths), rows)
+        start, most, begun = start[:1], most + 1, found.unsqueeze(0)  # with the end
+    else:
+        start, state = _read_prompt(reader, prompt, reader.begin(), 1)
+    (best,) = search(Unconditional(reader.step), start, state, ending, [most], wanted, begun)
+    for number, hypothesis in enumerate(best):
         units = hypothesis.units
         shown = units[:-1] if hypothesis.ended == "symbol" else units
         pieces = TextPieces(reader, prompt)
         text = "".join(map(pieces.add, shown)) + pieces.finish()
-        done = Generated(text, len(units), hypothesis.log_prob, hypothesis.ended)
+        ended = "length" if begun is not None else hypothesis.ended
+        done = Generated(text, len(units), hypothesis.log_prob, ended)
         yield GeneratedPiece(number, text, done)

@@ -34,7 +34,8 @@ class GenerationOptions:
 
     Attributes:
         samples: number of texts; of a beam, its best ones.
-        max_units: most units of a text; with `end="length"`, of each text.
+        max_units: most units of a text; with `end="length"`, of each text, where the model does not
+            predict their number.
         greedy: take the most probable unit each time.
         beam: hypotheses of a beam search; 0 for none.
         length_penalty: of a beam search; the power of the length that log probabilities are divided
@@ -44,8 +45,7 @@ class GenerationOptions:
         top_p: mass of the units to sample from, above 0; 1 for all.
         repetition_penalty: above 0; 1 for none.
         allow_unknown: whether the unknown unit may be generated.
-        end: what ends a text; None for the model's halting probability where it has one, else the
-            end of a line.
+        end: what ends a text; None for what the model was trained with.
         seed: of sampling.
     """
 

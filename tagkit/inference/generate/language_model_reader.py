@@ -69,6 +69,20 @@ class ScoringReader(LanguageModelReader, Protocol):
         """As `nn.generation.path_score.PathScorer`; where it has a halt, `end` is halting."""
 
 
+@runtime_checkable
+class PlanningReader(ScoringReader, Protocol):
+    """A language model that predicts the number of a line's units before the first of them.
+
+    Its steps give the end once so many units are written, and never before.
+    """
+
+    def length_log_probs(self, most: int) -> Tensor:
+        """(most + 1,) float64 log probability of each number of units of a line, from 0 on."""
+
+    def begin_lines(self, lengths: Tensor) -> State:
+        """The state before the first input of lines of so many units, (rows,) int64."""
+
+
 class TextPieces:
     """The text of units as they come, each piece once it is final."""
 

@@ -8,7 +8,11 @@ import torch
 
 from tagkit.errors import DataError
 from tagkit.evaluation.reports.language_report import perplexity
-from tagkit.inference.generate.language_model_reader import LanguageModelReader, ScoringReader
+from tagkit.inference.generate.language_model_reader import (
+    LanguageModelReader,
+    PlanningReader,
+    ScoringReader,
+)
 from tagkit.nn.generation.path_score import path_log_probs, segment_log_probs
 from tagkit.text.json_text import Record
 from tagkit.text.pairs import pair_problem
@@ -70,7 +74,18 @@ def score_lines(
         units = [reader.cut(line) for line in lines]
         given = [_given(reader, each) for each in units]
         ended = [[*each, reader.end] for each in units]
-        if isinstance(reader, ScoringReader):
+        if isinstance(reader, PlanningReader):
+            lengths = torch.tensor([len(each) for each in units], device=reader.device)
+            state, of_lengths = (
+                reader.begin_lines(lengths),
+                reader.length_log_probs(int(lengths.max())),
+            )
+            found = segment_log_probs(reader.score, start, state, ended, by_row=True)
+            found = [
+                of_units + float(of_lengths[length])
+                for of_units, length in zip(found, lengths, strict=True)
+            ]
+        elif isinstance(reader, ScoringReader):
             found = segment_log_probs(reader.score, start, reader.begin(), ended, given)
         else:
             found = path_log_probs(

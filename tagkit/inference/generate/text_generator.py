@@ -14,20 +14,22 @@ from tagkit.limits import BATCH_SIZE, check_count
 from tagkit.models.base.device import choose_device
 from tagkit.models.bundle.bundle import load_bundle
 from tagkit.models.language.language_network import LanguageModel
-from tagkit.models.language.reader import Reader
+from tagkit.models.language.reader import Reader, reader_of
 from tagkit.wording import clipped
 
 
-def load_reader(path: str | Path, device: str = "auto") -> Reader:
+def load_reader(path: str | Path, device: str = "auto", label: str | None = None) -> Reader:
     """Load a language model.
 
     Args:
         path: folder of the model, or of the training run that wrote it.
         device: "auto", "cpu", "cuda" or "cuda:N".
+        label: of the texts, of a model that was trained with labels.
 
     Raises:
         BundleError: the folder holds no complete model.
-        DataError: it is no language model, or one that reads a text from its end.
+        DataError: it is no language model, or one that reads a text from its end; or the label is
+            not one that it needs.
         DeviceError: the device does not exist.
     """
     chosen = choose_device(device)  # before the model is read, as in `predictor.load`
@@ -43,22 +45,26 @@ def load_reader(path: str | Path, device: str = "auto") -> Reader:
             "one that reads forward"
         )
     model = bundle.model.to(chosen)
-    return Reader(model, bundle.vocabulary, data)
+    return reader_of(model, bundle.vocabulary, data, label)
 
 
-def load_language_model(path: str | Path, device: str = "auto") -> "TextGenerator":
+def load_language_model(
+    path: str | Path, device: str = "auto", label: str | None = None
+) -> "TextGenerator":
     """Load a language model, ready to generate texts and to score lines.
 
     Args:
         path: folder of the model, or of the training run that wrote it.
         device: "auto", "cpu", "cuda" or "cuda:N"; it need not be the one of training.
+        label: of the texts, of a model that was trained with labels.
 
     Raises:
         BundleError: the folder holds no complete model, or one of a newer format.
-        DataError: it is no language model, or one that reads a text from its end.
+        DataError: it is no language model, or one that reads a text from its end; or the label is
+            not one that it needs.
         DeviceError: the device does not exist.
     """
-    return TextGenerator(load_reader(path, device))
+    return TextGenerator(load_reader(path, device, label))
 
 
 class TextGenerator:

@@ -153,8 +153,10 @@ def gold_split(
     """
     if predictor.task.reads_itself:
         _refuse_unread(predictor.config, predictor.answers.model, data)
-        # Whether lines are pairs is a property of the task, as below.
-        read_as = data.model_copy(update={"pairs": predictor.config.data.pairs})
+        # What lines are is a property of the model, as below.
+        own = predictor.config.data
+        kept = {name: getattr(own, name) for name in ("pairs", "condition", "unit", "tokenizer")}
+        read_as = data.model_copy(update=kept)
         return predictor.task.read_text(predictor.vocabulary, path, read_as, given)
     trained = predictor.config.data
     # The scheme of training is expected; another is taken if it fits the file's tags better.

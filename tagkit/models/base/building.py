@@ -8,11 +8,13 @@ from tagkit.config import (
     DEFAULT_WORD_DROPOUT,
     Config,
     EncoderConfig,
+    HeadConfig,
     fixed,
 )
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.base.model import Member
 from tagkit.nn.feature_crf.feature_crf import FeatureCrf
+from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.layers.embedding import (
     AffixEmbedding,
     CharEncoder,
@@ -27,6 +29,13 @@ from tagkit.nn.recurrence.cell import CellOptions
 
 # Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.
 _TIMES_LARGER = 5
+
+
+def sampling_of(head: HeadConfig) -> Sampling:
+    """How often training reads what was drawn, and how many of the last steps do."""
+    return Sampling(
+        head.sampling, head.sampling_rate, head.sampling_steps, free_running=head.free_running
+    )
 
 
 def build_others(config: Config, vocabulary: Vocabulary, first: TokenEmbedding) -> list[Member]:

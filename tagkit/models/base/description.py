@@ -30,6 +30,10 @@ HEAD_NAMES = {
     "viterbi": "softmax + tag bigrams",
     "feedback": "tag feedback",
 }
+# Of the values of `head.end`.
+ENDS: Mapping[str, tuple[str, ...]] = {
+    "symbol": (), "halt": ("Bernoulli halt",), "length": ("predicted length",)
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

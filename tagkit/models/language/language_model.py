@@ -25,7 +25,13 @@ from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.objects import NONE_GIVEN, Given
 from tagkit.corpus.records.unit_lines import UnitLines
 from tagkit.corpus.splits.splits import Corpus
-from tagkit.corpus.splits.texts import read_text, read_texts, refuse_inside
+from tagkit.corpus.splits.texts import (
+    read_labelled_text,
+    read_labelled_texts,
+    read_text,
+    read_texts,
+    refuse_inside,
+)
 from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.reports.report import Report
@@ -40,11 +46,11 @@ from tagkit.features.batching.unit_stream import (
     streams_of,
 )
 from tagkit.features.unit_reading import UnitReading
-from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.features.vocabulary import RESERVED, Vocabulary, most_frequent
 from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
-from tagkit.models.base.building import build_encoder
-from tagkit.models.base.description import Description, encoder_name
+from tagkit.models.base.building import build_encoder, sampling_of
+from tagkit.models.base.description import ENDS, Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
@@ -58,17 +64,19 @@ from tagkit.models.language.continuation import (
 )
 from tagkit.models.language.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language.language_scoring import language_report
-from tagkit.models.language.text_scoring import ids_of, units_of
+from tagkit.models.language.text_scoring import class_ids, ids_of, units_of
 from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.softmax import SOFTMAXES
+from tagkit.nn.softmax.endless import EndlessSoftmax
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import SoftmaxOptions
+from tagkit.nn.softmax.length import LengthEnd
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.pairs import DELIMITER, within
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.units import END, UNKNOWN, WordUnits
-from tagkit.wording import clipped
+from tagkit.wording import clipped, listed
 
 _MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
 
@@ -89,6 +97,8 @@ class LanguageTask(Task):
             DataError: a text cannot be read, or is too short.
         """
         refuse_inside(config.output.dir, config.data)
+        if config.data.condition == "label":
+            return read_labelled_texts(config, given)
         return read_texts(config.data, given)
 
     def read_text(
@@ -99,6 +109,15 @@ class LanguageTask(Task):
         Raises:
             DataError: it cannot be read, or has no lines.
         """
+        if data.condition == "label":
+            split = read_labelled_text(path, data, units_of(vocabulary), given)
+            unknown = [each for each in split.classes() if each not in vocabulary.classes]
+            if unknown:
+                raise DataError(
+                    f"{path}: the model knows no class {listed(unknown)}; it has "
+                    f"{listed(vocabulary.classes)}"
+                )
+            return split
         return read_text(path, data, units_of(vocabulary), given)
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -119,6 +138,8 @@ class LanguageTask(Task):
             )
         if config.data.pairs:
             _check_pairs(config)
+        if config.data.condition == "label":
+            config = _of_labels(config)
         if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
             raise ConfigError(
                 "encoder.bidirectional",
@@ -158,7 +179,7 @@ class LanguageTask(Task):
 
         def rank(unit: str) -> tuple[bool, int, str]:
             # Where no unit is predicted for the end, the rows of the others stand together.
-            return config.head.halt and unit == END, -counts[unit], unit
+            return config.head.end != "symbol" and unit == END, -counts[unit], unit
 
         units = sorted(
             (unit for unit, count in counts.items() if count >= least or unit in always), key=rank
@@ -168,10 +189,11 @@ class LanguageTask(Task):
         if isinstance(cut_by, BytePairs):
             # All of them, as new text has others.
             units = sorted({*cut_by.names, *always}, key=rank)
+        classes = most_frequent(Counter(sentences.own_classes))
         return Vocabulary(
             units=None if isinstance(cut_by, WordUnits) else UnitReading(cut_by, "words"),
             words=tuple(units), vector_words=(), only_vectors=False, chars=(), affixes=(),
-            tags=(), classes=(), features=(), lowercase=False, normalize_digits=False,
+            tags=(), classes=classes, features=(), lowercase=False, normalize_digits=False,
         )  # fmt: skip
 
     def encode(
@@ -229,8 +251,9 @@ class LanguageTask(Task):
         words.dropout = config.embeddings.dropout
         embed = TokenEmbedding(words=words, chars=None, affixes=None, features=(), dim=0)
         encoder = build_encoder(config, embed.outputs)
-        halts = config.head.halt
-        units = len(vocabulary.words) + (not halts)  # and the unknown one, but not that of the end
+        end = config.head.end
+        # And the unknown one, but not that of the end where something else decides on it.
+        units = len(vocabulary.words) + (end == "symbol")
         head = SOFTMAXES[softmax_of(config, units)](
             SoftmaxOptions(
                 units=units,
@@ -239,10 +262,25 @@ class LanguageTask(Task):
                 tied=config.embeddings.tied,
             )
         )
-        if halts:
-            end = vocabulary.words.index(END) + 1  # after the unknown one
-            head = HaltingSoftmax(head, hidden=encoder.outputs, end=end)
-        model = LanguageModel(embed=embed, encoder=encoder, head=head, tied=config.embeddings.tied)
+        place = vocabulary.words.index(END) + 1  # after the unknown one
+        if end == "halt":
+            head = HaltingSoftmax(head, hidden=encoder.outputs, end=place)
+        elif end == "length":
+            head = EndlessSoftmax(head, end=place)
+        length = None
+        dim = embed.outputs
+        if end == "length":
+            length = LengthEnd(given=dim if vocabulary.classes else 0, dim=dim)
+        model = LanguageModel(
+            embed=embed, encoder=encoder, head=head, tied=config.embeddings.tied, length=length,
+            sampling=sampling_of(config.head),
+        )  # fmt: skip
+        if vocabulary.classes:
+            count = len(vocabulary.classes)
+            model.add_condition(count, config.decoder.context, config.encoder.hidden)
+            if data is not None:
+                assert isinstance(data.encoded, UnitStream)
+                model.count_classes(data.encoded.classes)
         if data is not None and config.data.context == "stream":
             model.begin_streams(fixed(config.train.batch_size))
         return model
@@ -261,7 +299,8 @@ class LanguageTask(Task):
                 f"{vocabulary_file}: expected a tab among the units, as data.pairs = true, found "
                 "none"
             )
-        if vocabulary.tags or vocabulary.classes or vocabulary.columns:
+        has_classes = bool(vocabulary.classes) != (config.data.condition == "label")
+        if vocabulary.tags or has_classes or vocabulary.columns:
             raise BundleError(
                 f"{vocabulary_file}: expected no labels, as task = 'language-model', found some"
             )
@@ -343,13 +382,14 @@ class LanguageTask(Task):
         """Its softmax; dev is scored by cross-entropy."""
         return Description(
             encoder=encoder_name(config),
-            heads=(_head_name(config), *["Bernoulli halt"] * config.head.halt),
+            heads=(_head_name(config), *ENDS[config.head.end]),
             unit="line",
             measure=LOSS,
             columns={
                 "perplexity": "ppl.",
                 "bits_per_character": "bpc",
                 **({"exact_match": "exact"} if config.data.pairs else {}),
+                **({"class_accuracy": "acc."} if config.data.condition == "label" else {}),
             },
             reads_columns=False,
             use=_use_of(config),
@@ -371,11 +411,32 @@ def _check_pairs(config: Config) -> None:
         ("data.context", "line", config.data.context),
         ("data.direction", "forward", config.data.direction),
         # A prefix has no end of its own that could be learnt.
-        ("head.halt", False, config.head.halt),
+        ("head.end", "symbol", config.head.end),
+        ("data.condition", "none", config.data.condition),
     ):
         if found != needed:
             problem = f"needs {name}={needed}, found {found}".lower()
             raise ConfigError("data.pairs", [problem])
+
+
+def _of_labels(config: Config) -> Config:
+    """A model of texts with labels, each a line by itself.
+
+    Raises:
+        ConfigError: lines are not by themselves, or a state is wanted that there is none of.
+    """
+    data, decoder, cell = config.data, config.decoder, config.encoder.cell
+    if "context" in data.model_fields_set and data.context != "line":
+        raise ConfigError("data.condition=label", ["needs data.context=line, found stream"])
+    if not LAYERS[cell].recurrent:
+        if "context" in decoder.model_fields_set and decoder.context != "every-step":
+            raise ConfigError(
+                f"decoder.context={decoder.context}",
+                [f"a {cell} has no initial state; expected every-step"],
+            )
+        decoder = decoder.model_copy(update={"context": "every-step"})
+    data = data.model_copy(update={"context": "line"})
+    return config.model_copy(update={"data": data, "decoder": decoder})
 
 
 def _use_of(config: Config) -> str:
@@ -394,6 +455,9 @@ def _head_name(config: Config) -> str:
 def examples_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitStream:
     """The text as an epoch reads it."""
     ids = ids_of(config, lines, vocabulary)
+    if vocabulary.classes:
+        assert isinstance(lines, UnitLines)
+        return lines_of(ids, class_ids(lines, vocabulary))
     if config.data.loss_on == "continuation":
         return continuations_of(ids, RESERVED + vocabulary.words.index(DELIMITER))
     if config.data.context == "line":

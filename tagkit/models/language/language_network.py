@@ -16,6 +16,8 @@ a saved model is without them.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,11 +25,14 @@ from torch import Tensor, nn
 
 from tagkit.config import Config, lm_problem
 from tagkit.errors import ConfigError
-from tagkit.features.batching.batch import Batch
+from tagkit.features import Ids
+from tagkit.features.batching.batch import Batch, Words
 from tagkit.features.batching.targets import Target
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary, most_frequent, word_key
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
+from tagkit.nn.heads.sampling import Sampling, as_in_prediction, with_drawn
+from tagkit.nn.layers.condition import Condition
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.recurrent_layer import detached
@@ -35,8 +40,11 @@ from tagkit.nn.recurrence.cell import State
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.language_loss import PREDICTED_WORDS, LanguageLoss
 from tagkit.nn.softmax.layer import UnitSoftmax
+from tagkit.nn.softmax.length import LengthEnd
 from tagkit.text.records import Sentence
 
+CLASSES = "classes"  # name of the target that has the class of each line
+TEACHER_FORCING = Sampling("none", 0.0, 1)
 FIRST_ROW = UNKNOWN_ID  # of the embedding, that of unit number 0
 Change = Callable[[Tensor], Tensor]
 Carried = tuple[State, ...]  # the state of each layer; axis 1 of each tensor is the batch
@@ -49,12 +57,31 @@ class LanguageModel(Model):
     heads_are_whole = True
 
     def __init__(
-        self, *, embed: TokenEmbedding, encoder: Encoder, head: UnitSoftmax, tied: bool
+        self,
+        *,
+        embed: TokenEmbedding,
+        encoder: Encoder,
+        head: UnitSoftmax,
+        tied: bool,
+        length: LengthEnd | None = None,
+        sampling: Sampling = TEACHER_FORCING,
     ) -> None:
-        """`encoder` is of one direction; with `tied`, `head` uses the embeddings of units."""
+        """A network of these parts.
+
+        Args:
+            embed: of units.
+            encoder: of one direction.
+            head: the softmax.
+            tied: whether it uses the embeddings of units.
+            length: of each line, where that ends it.
+            sampling: how often training reads a unit that was drawn.
+        """
         super().__init__(embed=embed, encoder=encoder)
         self.head = head
         self.tied = tied
+        self.condition: Condition | None = None  # where the class of each line is known
+        self.length = length
+        self.sampling = sampling
         # What training carries from step to step, of all streams; empty before the first step.
         self.carried: Carried = ()
         self._before: Carried = ()  # the same before the current step
@@ -81,6 +108,21 @@ class LanguageModel(Model):
         """Carry zeros for so many streams."""
         self.carried = self._before = self.zero_state(count)
 
+    def add_condition(self, classes: int, context: str, hidden: int) -> None:
+        """Let lines be of classes, as `Condition` says; fresh weights."""
+        sizes = [one.shape[2] for state in self.zero_state(1) for one in tensors_of(state)]
+        self.condition = Condition(
+            classes=classes, dim=self.embed.outputs, context=context, hidden=hidden,
+            states=sizes.count(hidden),
+        )  # fmt: skip
+
+    def count_classes(self, classes: Ids | None) -> None:
+        """Learn how frequent each class is, from those of the training lines."""
+        assert self.condition is not None
+        assert classes is not None
+        counts = torch.from_numpy(classes).bincount(minlength=len(self.condition.log_prior))
+        self.condition.log_prior.copy_(counts.double().div(len(classes)).log())
+
     def zero_state(self, rows: int) -> Carried:
         """The state before the first unit of as many texts."""
         like = next(self.parameters())
@@ -97,9 +139,17 @@ class LanguageModel(Model):
 
     def forward(self, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """The loss of a batch, whose streams go on from the step before."""
-        inputs, mask = self.inputs(batch), batch.tokens.mask
+        mask = batch.tokens.mask
         streams = batch.targets.get("streams")
-        carried = None if streams is None else self._carried_by(streams)
+        known = self.known(batch.targets.get(CLASSES), len(mask))
+        lengths = mask.sum(1) - 1  # without the end
+        carried = self.begin(known) if streams is None else self._carried_by(streams)
+        places = self.sampling.places(self._step or 0, mask) if self.training else None
+        if places is not None:
+            batch = self._with_drawn(batch, places, (carried, known, lengths))
+        inputs = self.inputs(batch)
+        given = self.given(known, lengths, mask.shape[1])
+        inputs = inputs if given is None else inputs + given
         with self._watched() as penalties:
             # To the right of a sequence's last unit nothing is read that counts.
             topmost, after = self.encoder.carry(inputs, carried)
@@ -113,19 +163,113 @@ class LanguageModel(Model):
             counted = full_precision(states).flatten(0, 1).index_select(0, places)
             wanted = batch.target("units").flatten().index_select(0, places)
             total, count = self.head.loss(counted, wanted, self._table())
+            if self.length is not None:
+                total = total - self.length.log_prob_of(known, lengths).sum()
         return self._regularised(total, penalties), count
 
-    def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:
+    def known(self, classes: Tensor | None, rows: int) -> Tensor:
+        """(rows, values) what is known of as many lines by their classes; no values for nothing."""
+        if self.condition is None or classes is None:
+            return next(self.parameters()).new_zeros(rows, 0)
+        vectors: Tensor = self.condition(classes)
+        return vectors
+
+    def begin(self, known: Tensor) -> Carried | None:
+        """The state before the first unit of lines, (rows, values) of `known`; None for zeros."""
+        values = self.condition.states(known) if self.condition is not None else []
+        if not values:
+            return None
+
+        def first(zeros: Tensor) -> Tensor:
+            return values.pop(0).contiguous() if zeros.shape[2] == values[0].shape[2] else zeros
+
+        return tuple(
+            mapped(state, lambda one: first(one) if values else one)
+            for state in self.zero_state(len(known))
+        )
+
+    def given(self, known: Tensor, lengths: Tensor, steps: int) -> Tensor | None:
+        """(rows, steps, dim) what lines add to their inputs; None for nothing.
+
+        Args:
+            known: (rows, values) of `known`.
+            lengths: (rows,) units that remain before the first step, where a length ends lines.
+            steps: their number.
+        """
+        parts = []
+        if self.condition is not None and self.condition.every_step:
+            parts.append(known.unsqueeze(1).expand(-1, steps, -1))
+        if self.length is not None:
+            parts.append(
+                self.length(lengths.unsqueeze(1) - torch.arange(steps, device=known.device))
+            )
+        return sum(parts[1:], parts[0]) if parts else None
+
+    def line_log_probs(self, batch: Batch[Tensor], classes: Tensor | None = None) -> Tensor:
+        """(lines, time) log probability of each unit of lines by themselves, 0 on padding.
+
+        Args:
+            batch: of lines, with their units.
+            classes: (lines,) of each; None for those of the batch.
+        """
+        mask = batch.tokens.mask
+        known = self.known(batch.targets.get(CLASSES) if classes is None else classes, len(mask))
+        lengths = mask.sum(1) - 1
+        units = batch.words.word_ids[batch.tokens.rows] - FIRST_ROW
+        given = self.given(known, lengths, mask.shape[1])
+        states, _ = self.read_on(units, self.begin(known), given)
+        found = states.new_zeros(mask.shape)
+        found[mask] = self.log_prob_of(states[mask], batch.target("units")[mask]).to(found.dtype)
+        if self.length is not None:
+            of_lengths = self.length.log_prob_of(known, lengths)
+            found = found.scatter_add(1, lengths.unsqueeze(1), of_lengths.unsqueeze(1))
+        return found
+
+    def _with_drawn(
+        self, batch: Batch[Tensor], places: Tensor, begun: tuple[Carried | None, Tensor, Tensor]
+    ) -> Batch[Tensor]:
+        """A batch of which some units that are read were drawn (`nn/heads/sampling.py`).
+
+        Args:
+            batch: with the gold ones.
+            places: (rows, time) bool, True of those to be drawn.
+            begun: the state, what is known of the lines, and how many units remain of each.
+        """
+        carried, known, lengths = begun
+        ids = batch.words.word_ids[batch.tokens.rows]
+        # A line that is read by itself goes on to its end.
+        ends = ids[0, :1] - FIRST_ROW if "streams" not in batch.targets else ids.new_zeros(0)
+
+        def read(units: Tensor, state: tuple[Carried | None, Tensor]) -> tuple[Tensor, Any]:
+            carried, remaining = state
+            given = self.given(known, remaining, 1)
+            states, after = self.read_on(units.unsqueeze(1), carried, given)
+            scores = self.log_probs(full_precision(states[:, 0])).index_fill(1, ends, -torch.inf)
+            return scores, (after, remaining - 1)
+
+        with as_in_prediction(self.encoder):
+            drawn = with_drawn(ids - FIRST_ROW, places, read, (carried, lengths)) + FIRST_ROW
+        distinct, rows = torch.unique(drawn, return_inverse=True)
+        words = Words(
+            distinct, torch.zeros_like(distinct), (), distinct.new_zeros(len(distinct), 0)
+        )
+        return replace(batch, words=words, tokens=replace(batch.tokens, rows=rows))
+
+    def read_on(
+        self, units: Tensor, carried: Carried | None, given: Tensor | None = None
+    ) -> tuple[Tensor, Carried]:
         """States after each of some units, and the state to go on from.
 
         Args:
             units: (rows, time) int64 numbers of units; none is padding.
             carried: of as many rows; None at the beginning.
+            given: (rows, time, dim) from `given`.
 
         Returns:
             (rows, time, hidden), and the state after the last unit.
         """
         inputs = nn.functional.embedding(units + FIRST_ROW, self.embed.words.trained.weight)
+        inputs = inputs if given is None else inputs + given
         topmost, after = self.encoder.carry(inputs, carried)
         real = torch.ones(units.shape, dtype=torch.bool, device=units.device)
         return self.encoder.output_states(topmost, real), after

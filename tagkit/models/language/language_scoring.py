@@ -15,7 +15,14 @@ from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.device import to_tensors
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_network import FIRST_ROW, LanguageModel
-from tagkit.models.language.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
+from tagkit.models.language.text_scoring import (
+    class_ids,
+    classes_right,
+    ids_of,
+    unit_nats,
+    unit_nats_by_line,
+    units_of,
+)
 from tagkit.nn.softmax.neural_cache import CacheOptions
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
@@ -47,6 +54,7 @@ def language_report(
         )
     files = lines.files() if isinstance(lines, UnitLines) else [lines]
     pairs, nats, units, unknown = None, 0.0, 0, 0
+    right = None
     # Each file is a text of its own, with a state and a cache of its own. Lines by themselves are
     # those of all files, of which longer batches can be made.
     for text in [lines] if by_line else files:
@@ -56,7 +64,15 @@ def language_report(
         if pairs and on_pairs:
             nats, units, unknown = pairs.nats, pairs.units, pairs.unknown
             continue
-        parts = unit_nats_by_line(model, ids) if by_line else unit_nats(model, ids, cache=cache)
+        classes = None
+        if model.condition is not None:
+            assert isinstance(text, UnitLines)
+            classes = class_ids(text, context.vocabulary)
+            right = (right or 0) + classes_right(model, ids, classes)
+        if by_line:
+            parts = unit_nats_by_line(model, ids, classes)
+        else:
+            parts = unit_nats(model, ids, cache=cache)
         nats += sum(float(part.sum(dtype=torch.float64)) for part in parts)
         units += len(ids) - 1
         unknown += sum(map(len, places_of(ids, UNKNOWN_ID)))
@@ -72,6 +88,7 @@ def language_report(
         pairs=pairs,
         counted=data.loss_on,
         cache=None if cache is None else cache.to_dict(),
+        classes_right=right,
     )
 
 

@@ -7,12 +7,21 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
+from tagkit.corpus.records.unit_lines import UnitLines
+from tagkit.features import Ids
+from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.document_batches import batches_in_order
-from tagkit.features.batching.unit_stream import UnitIds, backwards, lines_of, unit_ids
+from tagkit.features.batching.unit_stream import (
+    UnitIds,
+    UnitStream,
+    backwards,
+    lines_of,
+    unit_ids,
+)
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.base.device import to_tensors
-from tagkit.models.language.language_network import FIRST_ROW, Carried, LanguageModel
+from tagkit.models.language.language_network import CLASSES, FIRST_ROW, Carried, LanguageModel
 from tagkit.nn.softmax.neural_cache import CacheOptions, NeuralCache
 from tagkit.text.pairs import DELIMITER, PairUnits
 from tagkit.text.records import Sentence
@@ -58,16 +67,53 @@ def unit_nats(
 
 
 @torch.inference_mode()
-def unit_nats_by_line(model: LanguageModel, ids: UnitIds) -> Iterator[Tensor]:
-    """The same where each line is a text by itself; lines come in order of length."""
+def unit_nats_by_line(
+    model: LanguageModel, ids: UnitIds, classes: Ids | None = None
+) -> Iterator[Tensor]:
+    """The same where each line is a text by itself; lines come in order of length.
+
+    Args:
+        model: of its units.
+        ids: (units + 1,) of the text, the end of a line first.
+        classes: (lines,) of each, where the model reads them.
+    """
+    for batch in _line_batches(model, lines_of(ids, classes)):
+        yield -model.line_log_probs(batch)[batch.tokens.mask].cpu()
+
+
+@torch.inference_mode()
+def classes_right(model: LanguageModel, ids: UnitIds, classes: Ids) -> int:
+    """How many lines have the class argmax p(class) p(line | class), as a generative classifier.
+
+    Arguments as of `unit_nats_by_line`.
+    """
+    assert model.condition is not None
+    prior = model.condition.log_prior
+    right = 0
+    for batch in _line_batches(model, lines_of(ids, classes)):
+        # (lines,) of each class -> (lines, classes)
+        scores = [
+            float(log_p) + model.line_log_probs(
+                batch, torch.full_like(batch.target(CLASSES), number)
+            ).sum(1)
+            for number, log_p in enumerate(prior)
+        ]  # fmt: skip
+        right += int((torch.stack(scores, 1).argmax(1) == batch.target(CLASSES)).sum())
+    return right
+
+
+def _line_batches(model: LanguageModel, lines: UnitStream) -> Iterator[Batch[Tensor]]:
     model.eval()
     device = next(model.parameters()).device
-    lines = lines_of(ids)
     for indices in batches_in_order(lines.lengths, BATCH_SIZE, BATCH_TOKENS):
-        batch = to_tensors(lines.batch(indices), device)
-        mask, rows = batch.tokens.mask, batch.tokens.rows
-        states, _ = model.read_on(batch.words.word_ids[rows] - FIRST_ROW, None)
-        yield -model.log_prob_of(states[mask], batch.target("units")[mask]).cpu()
+        yield to_tensors(lines.batch(indices), device)
+
+
+def class_ids(lines: UnitLines, vocabulary: Vocabulary) -> Ids:
+    """(lines,) number of the class of each line, as the model has them."""
+    numbers = {name: number for number, name in enumerate(vocabulary.classes)}
+    found = [numbers[label] for label in lines.own_classes]
+    return np.array(found, dtype=np.int64)
 
 
 def units_of(vocabulary: Vocabulary) -> Units:

@@ -31,12 +31,11 @@ from tagkit.errors import ConfigError, DataError
 from tagkit.features.batching.encoding import Encoded
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.base.building import cell_options
+from tagkit.models.base.building import cell_options, sampling_of
 from tagkit.models.base.output import ModelOutput, require_number
 from tagkit.models.base.task_records import ModelContext, TrainingData
 from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.tag_space import FeedbackOptions, StepScores, TagSpace
 from tagkit.nn.heads.tagging import ChainHead, Head
 from tagkit.nn.heads.viterbi import estimate_bigrams
@@ -278,14 +277,13 @@ def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
 
 
 def _feedback_options(head: HeadConfig) -> FeedbackOptions:
-    sampling = Sampling(head.sampling, head.sampling_rate, head.sampling_steps)
     return FeedbackOptions(
         cell=head.feedback_cell,
         cell_options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
         hidden=head.feedback_hidden,
         tag_dim=head.tag_dim,
         beam=head.beam,
-        sampling=sampling,
+        sampling=sampling_of(head),
     )
 
 

@@ -32,8 +32,8 @@ from tagkit.features.pair_reading import learn_pairs
 from tagkit.features.vocabulary import RESERVED, Vocabulary, most_frequent
 from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
-from tagkit.models.base.building import build_encoder, cell_options
-from tagkit.models.base.description import LAYER_NAMES, Description, encoder_name
+from tagkit.models.base.building import build_encoder, cell_options, sampling_of
+from tagkit.models.base.description import ENDS, LAYER_NAMES, Description, encoder_name
 from tagkit.models.base.model import Model, SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
@@ -42,7 +42,6 @@ from tagkit.models.transducing.transducer import Transducer
 from tagkit.nn.decoder import END_ID, RESERVED_UNITS, UNKNOWN_ID
 from tagkit.nn.decoder.decoder import Decoder, DecoderOptions
 from tagkit.nn.generation.generate import Ending
-from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.search.strings import Hypothesis, Search, search
@@ -175,7 +174,7 @@ class TransduceTask(Task):
                 attention=options.attention,
                 input_feeding=options.input_feeding,
                 copy=options.copy,
-                halt=config.head.halt,
+                end=config.head.end,
                 tied=config.embeddings.tied,
                 dropout=encoder.locked_dropout.probability,
             )
@@ -186,7 +185,7 @@ class TransduceTask(Task):
             encoder=encoder,
             decoder=decoder,
             label_smoothing=head.label_smoothing,
-            sampling=Sampling(head.sampling, head.sampling_rate, head.sampling_steps),
+            sampling=sampling_of(head),
         )
 
     def begin_step(self, model: Model, step: int) -> None:
@@ -256,10 +255,10 @@ class TransduceTask(Task):
             no_repeat=options.no_repeat, banned=(UNKNOWN_ID,), keeps_weights=options.alignment,
         )  # fmt: skip
         start = torch.full((len(lengths),), END_ID, device=mask.device)
+        least = [options.min_units] * len(lengths)
+        state, begun, lengths = model.decoder.begin_search(memory, least, lengths, wanted.beam)
         ending = Ending(END_ID, by_halt=False)
-        strings = search(
-            model.decoder.steps(memory), start, model.decoder.begin(memory), ending, lengths, wanted
-        )
+        strings = search(model.decoder.steps(memory), start, state, ending, lengths, wanted, begun)
         return [
             _answer(sentence, hypotheses, context, options.length_penalty)
             for sentence, hypotheses in zip(batch.sentences, strings, strict=True)
@@ -303,8 +302,7 @@ class TransduceTask(Task):
         name = LAYER_NAMES.get(decoder.cell, decoder.cell)
         layers = f"{decoder.layers}-layer " if decoder.layers > 1 else ""
         attention = "" if decoder.attention == "none" else f"{decoder.attention} attention"
-        halt = "Bernoulli halt" * config.head.halt
-        return (f"{layers}{name} decoder", *filter(None, [attention, halt]))
+        return (f"{layers}{name} decoder", *filter(None, [attention]), *ENDS[config.head.end])
 
     def describe(self, config: Config) -> Description:
         """Dev is scored by exact matches."""

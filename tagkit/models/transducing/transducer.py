@@ -1,6 +1,7 @@
 """The network of the task "transduce": an encoder of sources, and a decoder that writes targets."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from tagkit.models.base.output import ModelOutput
 from tagkit.nn.decoder import END_ID, UNKNOWN_ID
 from tagkit.nn.decoder.decoder import Decoder, Memory
 from tagkit.nn.generation.step import State
-from tagkit.nn.heads.sampling import Sampling
+from tagkit.nn.heads.sampling import Sampling, as_in_prediction, with_drawn
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.text.units import END, UNKNOWN
@@ -56,65 +57,41 @@ class Transducer(Model):
         # Before the first unit the end is read; a copied symbol that is no unit is unknown.
         read = torch.cat((torch.full_like(wanted[:, :1], END_ID), wanted[:, :-1]), 1).clamp(min=0)
         read = torch.where(read < self.decoder.options.units, read, UNKNOWN_ID)
-        probability = self.sampling.probability(self.step) if self.training else 0.0
-        state = self.decoder.begin(memory)
-        if probability:
-            features, state = self._read_samples(memory, read, state, probability)
-        else:
-            features, state = self.decoder(memory, read, state)
-        assert isinstance(state, tuple)
         real = wanted >= 0
+        units = real.sum(1) - 1 if self.decoder.length is not None else None
+        state = self.decoder.begin(memory, units=units)
+        places = self.sampling.places(self.step, real) if self.training else None
+        if places is not None:
+            with as_in_prediction(self.decoder):
+                read = with_drawn(read, places, partial(self._scored, memory), state)
+        features, after = self.decoder(memory, read, state)
         count = real.sum()
         smoothing = self.label_smoothing if self.training else 0.0
-        if memory.copies is None and batch.weights is None:
+        if memory.copies is None and batch.weights is None and units is None:
             # (batch, steps, features) -> (units, features) -> (units, vocabulary)
             scores = self.decoder.scores(features[real])
             loss = nn.functional.cross_entropy(
                 scores, wanted[real], reduction="sum", label_smoothing=smoothing
             )
             return loss, count
-        log_probs = self.decoder.log_probs(memory, features, state[2])
+        log_probs = self.decoder.log_probs(memory, features, after[2])
         nats = -log_probs.gather(2, wanted.clamp(min=0).unsqueeze(2)).squeeze(2)
         if smoothing:
-            units = self.decoder.options.units
-            mean = -log_probs[..., :units].mean(2)
+            first = UNKNOWN_ID if self.decoder.length is not None else END_ID
+            mean = -log_probs[..., first : self.decoder.options.units].mean(2)
             nats = (1 - smoothing) * nats + smoothing * mean
+        if self.decoder.length is not None:
+            # The end is certain after as many units as the length says, whose nats it has.
+            of_length = -self.decoder.length.log_prob_of(memory.final, real.sum(1) - 1)
+            nats = torch.where(wanted == END_ID, of_length.unsqueeze(1), nats)
         if batch.weights is not None:
             nats = nats * batch.weights.unsqueeze(1)
         return nats[real].sum(), count
 
-    def _read_samples(
-        self, memory: Memory, gold: Tensor, state: State, probability: float
-    ) -> tuple[Tensor, State]:
-        """What `Decoder.forward` returns, where some units that are read were drawn.
-
-        Scheduled sampling (`nn/heads/sampling.py`); no gradient goes through a draw.
-
-        Args:
-            memory: of the sources.
-            gold: (batch, steps) units before each step.
-            state: before the first step.
-            probability: that a unit is drawn.
-        """
-        drawn_here = torch.rand(gold.shape, device=gold.device) < probability
-        ids, found, weights = gold[:, 0], [], []
-        for step in range(gold.shape[1]):
-            features, state = self.decoder(memory, ids.unsqueeze(1), state)
-            found.append(features)
-            assert isinstance(state, tuple)
-            if isinstance(state[2], Tensor):
-                weights.append(state[2])
-            if step + 1 < gold.shape[1]:
-                with torch.no_grad():
-                    scores = self.decoder.scores(features[:, 0])
-                    # The largest of log p + g is a draw from p if each g is -log of an exponential
-                    # number: torch.multinomial would end a run whose loss is not finite.
-                    noise = torch.empty_like(scores).exponential_().log_().neg_()
-                    drawn = (scores + noise).argmax(1)
-                ids = torch.where(drawn_here[:, step + 1], drawn, gold[:, step + 1])
-        assert isinstance(state, tuple)
-        all_weights = torch.cat(weights) if weights else None
-        return torch.cat(found, 1), (state[0], state[1], all_weights)
+    def _scored(self, memory: Memory, ids: Tensor, state: State) -> tuple[Tensor, State]:
+        """Scores of the units after those that a step reads, and the state."""
+        features, state = self.decoder(memory, ids.unsqueeze(1), state)
+        return self.decoder.scores(features[:, 0]), state
 
     def memory(self, states: Tensor, final: Tensor, mask: Tensor, copies: Tensor | None) -> Memory:
         """What the decoder knows of sources, from the states of the encoder."""

@@ -21,6 +21,10 @@ With `copy` a unit is generated or copied from the source (See et al. 2017):
 
 so that symbols which no vocabulary has can be written: those of the source that are no unit have an
 id of their own, behind all units, by their place in it.
+
+A string ends in one of the three ways of Goodfellow, Bengio and Courville, section 10.2.3: with a
+unit, by a logistic unit that takes that unit's place, or after as many units as were predicted
+before the first (`nn/softmax/length.py`), of which each step knows how many remain.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,6 +41,7 @@ from tagkit.nn.generation.step import State, StepOutput, select_rows
 from tagkit.nn.padding import zero_padding
 from tagkit.nn.recurrence.cell import CellOptions
 from tagkit.nn.recurrence.weights import fresh_linear
+from tagkit.nn.softmax.length import LengthEnd, ended
 
 _LEAST = 1e-20  # a probability below it counts as this one: a copied unit may have none at first
 
@@ -57,7 +62,7 @@ class DecoderOptions:
         attention: a row of `ATTENTIONS`, or "none".
         input_feeding: whether what a step looked at is an input of the next.
         copy: whether units may be copied; needs attention.
-        halt: whether a logistic unit decides on the end, which then is no unit of the softmax.
+        end: how a string ends; with "halt" and "length" the end is no unit of the softmax.
         tied: whether the softmax has the weights of the embedding.
         dropout: probability that a value between two layers is dropped.
     """
@@ -73,7 +78,7 @@ class DecoderOptions:
     attention: str
     input_feeding: bool
     copy: bool
-    halt: bool
+    end: Literal["symbol", "halt", "length"]
     tied: bool
     dropout: float
 
@@ -153,7 +158,10 @@ class Decoder(nn.Module):
         if options.tied:
             self.output.weight = self.embedding.weight
         self.generates = fresh_linear(self.features, 1) if options.copy else None
-        self.halt = fresh_linear(self.features, 1) if options.halt else None
+        self.halt = fresh_linear(self.features, 1) if options.end == "halt" else None
+        self.length = None
+        if options.end == "length":
+            self.length = LengthEnd(given=options.memory, dim=options.dim)
         self.dropout = nn.Dropout(options.dropout)
 
     def memory(
@@ -165,8 +173,14 @@ class Decoder(nn.Module):
         keys = states if self.attention is None else self.attention.keys(states)
         return Memory(states, final, mask, keys, copies if self.options.copy else None)
 
-    def begin(self, memory: Memory, rows: int = 1) -> State:
-        """The state before the first step, of `rows` sequences for each source."""
+    def begin(self, memory: Memory, rows: int = 1, units: Tensor | None = None) -> State:
+        """The state before the first step.
+
+        Args:
+            memory: of the sources.
+            rows: number of sequences of each source.
+            units: (batch x rows,) number of units of each, where a length ends them.
+        """
         batch = len(memory.final)
         values: list[Tensor] = []
         if self.initial is not None:
@@ -193,7 +207,30 @@ class Decoder(nn.Module):
         if rows > 1:
             each = torch.arange(batch, device=memory.final.device).repeat_interleave(rows)
             state = select_rows(state, each)
-        return state
+        assert isinstance(state, tuple)
+        # (batch x rows,) -> (1, batch x rows, 1)
+        return (*state, None if units is None else units.view(1, -1, 1))
+
+    def begin_search(
+        self, memory: Memory, least: Sequence[int], most: Sequence[int], beam: int
+    ) -> tuple[State, Tensor | None, list[int]]:
+        """What `nn/search/strings.py` begins with.
+
+        Args:
+            memory: of the sources.
+            least: units of the strings of each source.
+            most: likewise.
+            beam: number of hypotheses.
+
+        Returns:
+            The state, what is known of the hypotheses, and after how many steps each source ends.
+        """
+        if self.length is None:
+            return self.begin(memory), None, [*most]
+        units, log_probs = self.length.best(memory.final, least, most, beam)
+        # One step more, in which the end comes.
+        state = self.begin(memory, units.shape[1], units.flatten())
+        return state, log_probs, [each + 1 for each in most]
 
     def forward(self, memory: Memory, ids: Tensor, state: State) -> tuple[Tensor, State]:
         """What follows from units that are known, such as the gold ones (teacher forcing).
@@ -209,15 +246,30 @@ class Decoder(nn.Module):
             which has the weights of all steps, (steps, batch x rows, places + time), in place of
             those of one.
         """
-        embedded = self.dropout(self.embedding(ids))  # (batch x rows, steps, dim)
+        assert isinstance(state, tuple)
+        before, remaining = state[:3], state[3]
+        embedded = self.embedding(ids)  # (batch x rows, steps, dim)
+        if self.length is not None:
+            assert isinstance(remaining, Tensor)
+            # (1, batch x rows, 1) -> (batch x rows, steps) before each step
+            ahead = remaining[0] - torch.arange(ids.shape[1], device=ids.device)
+            embedded = embedded + self.length(ahead)
+            remaining = remaining - ids.shape[1]
+        features, after = self._written(memory, self.dropout(embedded), before)
+        assert isinstance(after, tuple)
+        return features, (*after, remaining)
+
+    def _written(self, memory: Memory, embedded: Tensor, state: State) -> tuple[Tensor, State]:
+        """The same for units whose vectors are known, (batch x rows, steps, dim)."""
+        rows = len(embedded)
         if self.every_step:
-            context = memory.final.repeat_interleave(len(ids) // len(memory.final), dim=0)
-            context = context.unsqueeze(1).expand(-1, ids.shape[1], -1)
+            context = memory.final.repeat_interleave(rows // len(memory.final), dim=0)
+            context = context.unsqueeze(1).expand(-1, embedded.shape[1], -1)
             embedded = torch.cat((embedded, context), 2)
         if not self.options.input_feeding:
             return self._read(memory, embedded, state)
         found, weights = [], []
-        for step in embedded.split(1, dim=1):
+        for step in torch.split(embedded, 1, dim=1):
             assert isinstance(state, tuple)
             fed = state[1]
             assert isinstance(fed, Tensor)
@@ -280,8 +332,9 @@ class Decoder(nn.Module):
     def scores(self, features: Tensor) -> Tensor:
         """Scores of all units: a softmax of them is what is generated.
 
-        Where a logistic unit decides on the end (Goodfellow, Bengio and Courville, section 10.2.3)
-        they are log probabilities: h of the end, and (1 - h) softmax(U a) of all other units.
+        Where a logistic unit decides on the end they are log probabilities: h of the end, and
+        (1 - h) softmax(U a) of all other units; where a length does, that of the end is minus
+        infinity.
 
         Args:
             features: (..., features).
@@ -290,11 +343,14 @@ class Decoder(nn.Module):
             (..., units).
         """
         scores: Tensor = self.output(features)
-        if self.halt is None:
+        if self.options.end == "symbol":
             return scores
         is_end = torch.arange(self.options.units, device=scores.device) == END_ID
+        others = scores.masked_fill(is_end, -torch.inf)
+        if self.halt is None:
+            return others
         halt = self.halt(features)  # (..., 1)
-        others = scores.masked_fill(is_end, -torch.inf).log_softmax(-1)
+        others = others.log_softmax(-1)
         goes_on = nn.functional.logsigmoid(-halt)
         return torch.where(is_end, nn.functional.logsigmoid(halt), goes_on + others)
 
@@ -326,7 +382,11 @@ class Decoder(nn.Module):
         rest = 1 - share.sum(2, keepdim=True)
         probs = nn.functional.pad(scores.softmax(2) * rest, (0, copies.shape[1]))
         places = copies.clamp(min=0).unsqueeze(1).expand_as(weights)
-        return probs.scatter_add(2, places, share).clamp(min=_LEAST).log()
+        found = probs.scatter_add(2, places, share).clamp(min=_LEAST).log()
+        if self.length is None:
+            return found
+        is_end = torch.arange(found.shape[2], device=found.device) == END_ID
+        return found.masked_fill(is_end, -torch.inf)
 
     def steps(self, memory: Memory) -> "StepwiseDecoder":
         """The decoder read step by step."""
@@ -350,9 +410,13 @@ class StepwiseDecoder:
         units = self.decoder.options.units
         # Of a copied symbol that is no unit the network knows that it is unknown.
         known = torch.where(ids < units, ids, UNKNOWN_ID)
+        assert isinstance(state, tuple)
+        remaining = state[3]
         features, state = self.decoder(self.memory, known.unsqueeze(1), state)
         assert isinstance(state, tuple)
         log_probs = self.decoder.log_probs(self.memory, features, state[2]).squeeze(1)
+        if isinstance(remaining, Tensor):
+            log_probs = ended(log_probs, remaining[0] <= 0, END_ID)
         weights = state[2]
         attention = self.decoder.attention
         if attention is not None:

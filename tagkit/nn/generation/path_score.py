@@ -38,19 +38,23 @@ def segment_log_probs(
     state: State,
     paths: Sequence[Sequence[int]],
     given: Sequence[int] | None = None,
+    *,
+    by_row: bool = False,
 ) -> list[float]:
     """As `path_log_probs`, of a model that reads many units at once, and so much faster.
 
     Args:
         score: the model.
         start: (1,) the last input before the first unit.
-        state: after all inputs before it, of one row.
+        state: after all inputs before it, of one row, or with a row for each sequence.
         paths: ids of each sequence, with what ends it: halting is the unit of an end too.
         given: as for `path_log_probs`.
+        by_row: whether the state has a row for each sequence.
     """
     order, lengths, heads = _longest_first(paths, given)
     total = torch.zeros(len(paths), dtype=torch.float64, device=start.device)
-    state = select_rows(state, start.new_zeros(len(paths)))
+    rows_of = torch.tensor(order, device=start.device).long() * by_row
+    state = select_rows(state, rows_of)
     first, at = int(start), 0
     while rows := sum(length > at for length in lengths):
         # To the end of the shortest row, so that no row is mostly padding.

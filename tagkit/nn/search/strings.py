@@ -140,18 +140,23 @@ def search(
     ending: Ending,
     lengths: Sequence[int],
     options: Search,
+    begun: Tensor | None = None,
 ) -> list[list[Hypothesis]]:
     """At most `options.count` different sequences of each source, the best first.
 
     Args:
         step: the model.
         start: (sources,) the last input before the first unit.
-        state: after all inputs before it, a row for each source.
+        state: after all inputs before it, a row for each hypothesis before the first unit.
         ending: what ends a sequence before its length.
         lengths: most units of the sequences of each source, at least 1.
         options: of the search.
+        begun: (sources, hypotheses) log probabilities of what a sequence begins with, such as its
+            number of units; None for one hypothesis without any.
     """
-    beam = _Beam(step, start, state, ending, lengths, options)
+    if begun is None:
+        begun = torch.zeros(len(start), 1, device=start.device)
+    beam = _Beam(step, start, state, ending, lengths, options, begun.double())
     for number in range(1, max(lengths) + 1):
         output = beam.grow(number)
         going, stays = beam.finish(number)
@@ -179,6 +184,7 @@ class _Beam:
         ending: Ending,
         lengths: Sequence[int],
         options: Search,
+        begun: Tensor,
     ) -> None:
         """Before the first step; arguments as of `search`."""
         sources = len(start)
@@ -187,11 +193,12 @@ class _Beam:
         self._lengths, self._options = lengths, options
         self._steps: list[_Step] = []
         self._active = np.arange(sources)  # numbers of the sources that are still searched
-        # (active, hypotheses): there is one before the first step; equal ones would all grow alike.
-        self._scores = torch.zeros(sources, 1, dtype=torch.float64, device=start.device)
-        self._ids = start.unsqueeze(1)
+        # (active, hypotheses): of equal ones all would grow alike.
+        self._scores = begun
+        self._ids = start.unsqueeze(1).expand_as(begun)
         self._parents = torch.zeros_like(self._ids)
-        self._history = self._ids.new_zeros(sources, 1, 0)  # (active, hypotheses, units), if needed
+        # (active, hypotheses, units), if needed
+        self._history = self._ids.new_zeros(*begun.shape, 0)
         self._coverage: Tensor | None = None  # (active, hypotheses, time)
         self._vocabulary = 0
 

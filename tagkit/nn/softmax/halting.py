@@ -12,48 +12,34 @@ probabilities of all sequences sum to 1.
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.softmax.endless import EndlessSoftmax
 from tagkit.nn.softmax.layer import UnitSoftmax
 
 
-class HaltingSoftmax(UnitSoftmax):
+class HaltingSoftmax(EndlessSoftmax):
     """The next unit or the end, which as a target is the unit `end`.
 
     A log probability of a target is that of the decision to halt or not, and of the unit if not.
+    `log_probs` are given that there is a next unit; with `halt_probs` they are the whole of the
+    distribution.
     """
 
     def __init__(self, inner: UnitSoftmax, *, hidden: int, end: int) -> None:
         """`inner` predicts all units but `end`, in their order."""
-        super().__init__()
-        self.units = inner.units + 1
-        self.end = end
-        self.inner = inner
+        super().__init__(inner, end=end)
         self.halt = nn.Linear(hidden, 1)
 
     def loss(
         self, states: Tensor, targets: Tensor, table: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """As described in `UnitSoftmax`; its rows of `table` are of all units, `end` too."""
-        goes_on = targets != self.end
-        total, _ = self.inner.loss(states[goes_on], self._others(targets[goes_on]), self._of(table))
-        decided = self._decision(states, ~goes_on).sum()
-        return total - decided, torch.tensor(len(targets))
-
-    def log_probs(self, states: Tensor, table: Tensor | None = None) -> Tensor:
-        """As described in `UnitSoftmax`, given that there is a next unit: minus infinity at `end`.
-
-        With `halt_probs` they are the whole of the distribution.
-        """
-        others = self.inner.log_probs(states, self._of(table))
-        never = others.new_full((len(states), 1), -torch.inf)
-        return torch.cat((others[:, : self.end], never, others[:, self.end :]), dim=1)
+        total, count = super().loss(states, targets, table)
+        return total - self._decision(states, targets == self.end).sum(), count
 
     def log_prob_of(self, states: Tensor, targets: Tensor, table: Tensor | None = None) -> Tensor:
         """As described in `UnitSoftmax`."""
-        halts = targets == self.end
-        # Any unit will do where the sequence halts.
-        others = self._others(targets.masked_fill(halts, 0 if self.end else 1))
-        of_units = self.inner.log_prob_of(states, others, self._of(table))
-        return self._decision(states, halts) + of_units.masked_fill(halts, 0)
+        decided = self._decision(states, targets == self.end)
+        return decided + super().log_prob_of(states, targets, table)
 
     def halt_probs(self, states: Tensor) -> Tensor:
         """(tokens, hidden) -> (tokens,) float64, the probability of halting at each state."""
@@ -65,13 +51,3 @@ class HaltingSoftmax(UnitSoftmax):
         """(tokens,) log probability of halting or not, as `halts` says."""
         scores = self.halt(states).squeeze(1)
         return nn.functional.logsigmoid(torch.where(halts, scores, -scores))
-
-    def _others(self, targets: Tensor) -> Tensor:
-        """Numbers among all units but `end`."""
-        return targets - (targets > self.end).to(targets.dtype)
-
-    def _of(self, table: Tensor | None) -> Tensor | None:
-        """The rows of `table` of all units but `end`."""
-        if table is None or self.end == len(table) - 1:  # a part of it, which is not copied
-            return None if table is None else table[:-1]
-        return torch.cat((table[: self.end], table[self.end + 1 :]))

@@ -335,7 +335,8 @@ def loss_of_guessing(prepared: Prepared) -> float:
     head = config.head
     is_weighted = train.weights or head.label_weights or head.class_weights != "none"
     is_sum = config.train.lm_loss > 0
-    if is_closed_form(config) or is_weighted or is_sum:
+    learns_units = not prepared.task.annotates
+    if is_closed_form(config) or is_weighted or is_sum or learns_units:
         return 0.0
     of_tags = _of_one(vocabulary.tags)
     for column in vocabulary.columns:

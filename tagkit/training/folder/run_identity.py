@@ -20,6 +20,7 @@ from tagkit.config import (
     option_values,
     options_of,
     refuse_without_effect,
+    with_new_names,
     with_options,
 )
 from tagkit.corpus.source.source import is_pipe
@@ -193,7 +194,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     # A run of an earlier version lacks the options that were added since, and did what they do by
     # default (or did by default: `FORMER_DEFAULTS`).
     without = {f"{_CONTENT}file of weights": None}
-    before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **before}
+    before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **with_new_names(before)}
     for name, removed in REMOVED.items():
         if (old := before.get(name, removed.value)) != now.get(name, removed.value):
             found.append(f"{name} = {_shown(old)}, with which version 0.2 resumes it")

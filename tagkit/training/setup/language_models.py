@@ -138,6 +138,11 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | None
                 f"{path}: expected a language model, as embeddings.contextual names, found one of "
                 f"task = '{bundle.config.task}'"
             )
+        if bundle.model.condition is not None or bundle.model.length is not None:
+            raise DataError(
+                f"{path}: reads lines with their label or length, which words to be annotated do "
+                "not have; expected another (embeddings.contextual)"
+            )
         part = _part_of(path, bundle)
         _refuse_twice(part, parts)
         parts.append(part)

@@ -96,6 +96,7 @@ def test_scores_of_pairs_are_of_what_eval_counts(tmp_path: Path, counted: str, u
     [
         ["data.context=stream"],
         ["data.context=line", "head.halt=true"],
+        ["data.context=line", "data.condition=label", "decoder.context=both"],
         ["data.context=line", "head.softmax=adaptive"],
         ["data.context=line", "data.pairs=true", "data.loss_on=continuation"],
         ["data.context=line", "data.pairs=true", "data.loss_on=continuation", "head.halt=true"],
@@ -106,7 +107,8 @@ def test_scores_of_pairs_are_of_what_eval_counts(tmp_path: Path, counted: str, u
 def test_lines_read_in_segments_have_the_scores_of_single_steps(options: list[str]) -> None:
     context = context_of(*options)
     assert isinstance(context.model, LanguageModel)
-    reader = Reader(context.model, context.vocabulary, context.config.data)
+    label = "bad" if context.vocabulary.classes else None
+    reader = Reader(context.model, context.vocabulary, context.config.data, label)
     is_pairs = context.config.data.pairs
     lines = [f"{'a b ' * n}c\tb{' c a' * n}" for n in (0, 3, 40)] if is_pairs else LINES + [
         "a b c " * n for n in (4, 7, 40)
@@ -130,9 +132,7 @@ def test_a_line_is_read_in_few_calls_of_the_model(monkeypatch: pytest.MonkeyPatc
     assert isinstance(context.model, LanguageModel)
     calls = []
     read_on = context.model.read_on
-    monkeypatch.setattr(
-        context.model, "read_on", lambda units, state: calls.append(1) or read_on(units, state)
-    )
+    monkeypatch.setattr(context.model, "read_on", lambda *given: calls.append(1) or read_on(*given))
     reader = Reader(context.model, context.vocabulary, context.config.data)
     list(score_lines(reader, [["a b c " * 500, "b " * 40, "a"]]))
     assert len(calls) == 3  # with 1,501 units in the longest line

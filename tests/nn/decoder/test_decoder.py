@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoders import COPIES, MASK, ROWS, SIZE, UNITS, decoder, memory
+from decoders import COPIES, MASK, ROWS, SIZE, UNITS, begin, decoder, memory
 
 from tagkit.nn.decoder import END_ID, NOT_COPIED
 from tagkit.nn.decoder.attention import ATTENTIONS
@@ -19,7 +19,7 @@ STEPS = 4
 
 
 def log_probs(built: Decoder, known: Memory, ids: torch.Tensor, rows: int = 1) -> torch.Tensor:
-    features, state = built(known, ids, built.begin(known, rows))
+    features, state = built(known, ids, begin(built, known, rows))
     assert isinstance(state, tuple)
     return built.log_probs(known, features, state[2])
 
@@ -77,8 +77,10 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
     fed = np.zeros(built.features)
     weights = np.eye(length + 1)[0]
     rows = []
-    for id in ids:
+    for t, id in enumerate(ids):
         x = w["embedding.weight"][id]
+        if options.end == "length":  # 4 units in the first row, 5 in the second
+            x = x + w["length.remaining.weight"][4 + row - t]
         x = np.concatenate([x, final] if built.every_step else [x])
         x = np.concatenate([x, fed] if options.input_feeding else [x])
         h = np.tanh(
@@ -96,7 +98,9 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
         a = np.tanh(w["read_out.weight"] @ np.concatenate([h, *looked]) + w["read_out.bias"])
         fed = a
         probs = w["output.weight"] @ a + w["output.bias"]
-        if options.halt:
+        if options.end == "length":
+            probs[END_ID] = -np.inf
+        if options.end == "halt":
             halt = sigmoid(float(w["halt.weight"][0] @ a + w["halt.bias"][0]))
             probs[END_ID] = -np.inf
             probs = (1 - halt) * softmax(probs)
@@ -139,7 +143,7 @@ def test_it_is_the_same_step_by_step_and_its_weights_sum_to_1(options: dict[str,
     ids = torch.randint(0, UNITS, (2 * len(MASK), STEPS))
     expected = log_probs(built, known, ids, rows=2)
     torch.testing.assert_close(expected.exp().sum(2), torch.ones(2 * len(MASK), STEPS).double())
-    step, state = built.steps(known), built.begin(known, 2)
+    step, state = built.steps(known), begin(built, known, 2)
     for t in range(STEPS):
         output = step(ids[:, t], state)
         state = output.state
@@ -157,7 +161,7 @@ def test_a_source_gets_the_same_alone_and_in_a_batch(options: dict[str, Any]) ->
     known = memory(built)
     ids = torch.randint(0, UNITS, (len(MASK), STEPS))
     together = log_probs(built, known, ids)
-    for row in range(len(MASK)):
+    for row in range(1 if built.length is not None else len(MASK)):
         length = int(MASK[row].sum())
         one = known.select(torch.tensor([row]))
         alone = built.memory(
@@ -176,7 +180,10 @@ def test_every_parameter_has_a_gradient_and_padding_has_none(options: dict[str, 
     final = torch.randn(len(MASK), SIZE, dtype=torch.float64, requires_grad=True)
     known = built.memory(states, final, MASK, COPIES)
     ids = torch.randint(0, UNITS, (len(MASK), 2 * STEPS))
-    log_probs(built, known, ids)[..., 2:UNITS].sum().backward()
+    total = log_probs(built, known, ids)[..., 2:UNITS].sum()
+    if built.length is not None:
+        total = total + built.length.log_probs(known.final, 200).sum()
+    total.backward()
     for name, parameter in built.named_parameters():
         if parameter.requires_grad:
             assert parameter.grad is not None, name
@@ -194,35 +201,51 @@ def searched(built: Decoder, length: int, beam: int, penalty: float) -> list[lis
     known = memory(built)
     start = torch.full((len(MASK),), END_ID)
     wanted = Search(beam=beam, count=beam, length_penalty=penalty)
+    none, most = [0] * len(MASK), [length] * len(MASK)
+    state, begun, lengths = built.begin_search(known, none, most, beam)
     return search(
-        built.steps(known), start, built.begin(known), Ending(END_ID, by_halt=False),
-        [length] * len(MASK), wanted,
-    )  # fmt: skip
+        built.steps(known), start, state, Ending(END_ID, by_halt=False), lengths, wanted, begun
+    )
 
 
 @pytest.mark.parametrize("attention", ["none", *ATTENTIONS])
-@pytest.mark.parametrize(("penalty", "halt"), [(0.0, False), (0.7, False), (0.7, True)])
+@pytest.mark.parametrize(
+    ("penalty", "end"), [(0.0, "symbol"), (0.7, "symbol"), (0.7, "halt"), (0.7, "length")]
+)
 def test_a_beam_of_all_strings_finds_all_of_them_and_their_probabilities_sum_to_1(
-    attention: str, penalty: float, halt: bool
+    attention: str, penalty: float, end: str
 ) -> None:
     copy = attention == "dot"
-    built = decoder(attention=attention, input_feeding=True, copy=copy, halt=halt).eval()
+    built = decoder(attention=attention, input_feeding=True, copy=copy, end=end).eval()
     known = memory(built)
     for row, found in enumerate(searched(built, 3, 1000, penalty)):
         ids = UNITS + MASK.shape[1] * copy
         expected = 1 + (ids - 1) + (ids - 1) ** 2 * ids
+        mass = 1.0
+        if built.length is not None:  # what is longer is not written in part
+            expected = sum((ids - 1) ** units for units in range(4))
+            by_length = built.length.log_probs(known.final[row : row + 1], 5000)[0].exp()
+            assert float(by_length.detach().sum()) == pytest.approx(1)
+            mass = float(by_length.detach()[:4].sum())
         possible = [each for each in found if each.log_prob > -40]  # not of what cannot be copied
         assert len(possible) == len({each.units for each in possible})
         if not copy:
             assert len(possible) == expected
-        assert sum(math.exp(each.log_prob) for each in found) == pytest.approx(1)
+        assert sum(math.exp(each.log_prob) for each in found) == pytest.approx(mass)
         scores = [each.score(penalty) for each in found]
         assert scores == sorted(scores, reverse=True)
         for each in possible[:20]:
             read = [END_ID, *(unit if unit < UNITS else 1 for unit in each.units[:-1])]
-            alone = log_probs(built, known.select(torch.tensor([row])), torch.tensor([read]))
+            one, of_end = known.select(torch.tensor([row])), 0.0
+            units = torch.tensor([len(read) - 1])
+            state = built.begin(one, 1, units if built.length is not None else None)
+            features, after = built(one, torch.tensor([read]), state)
+            alone = built.log_probs(one, features, after[2])
+            if built.length is not None:  # the end is certain after so many units
+                of_end = built.length.log_prob_of(one.final, units)
+                alone[..., END_ID] = 0
             steps = torch.arange(len(each.units))
-            total = alone[0, steps, list(each.units)].sum().detach()
+            total = (alone[0, steps, list(each.units)].sum() + of_end).detach()
             assert each.log_prob == pytest.approx(float(total))
 
 
