@@ -25,7 +25,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
 
     def give(reader: ToyReader) -> None:
         module = ModuleType("tagkit.inference.generate.text_generator")
-        module.load_reader = lambda path, device: reader  # type: ignore[attr-defined]
+        module.load_reader = lambda path, device, label: reader  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module.__name__, module)
 
     give(ToyReader())
