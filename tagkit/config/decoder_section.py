@@ -44,14 +44,17 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
             ),
         ] = "initial"
         attention: Annotated[
-            Literal["none", "dot", "scaled-dot", "bilinear", "additive", "monotone"],
+            Literal[
+                "auto", "none", "dot", "scaled-dot", "bilinear", "additive", "location", "monotone"
+            ],
             Option(
-                "How a step weighs the encoder's states: none, dot, scaled-dot, bilinear, "
-                "additive, or monotone, which never looks back.",
+                "How a step weighs the encoder's states; location knows where it looked before, "
+                "and monotone never looks back.",
+                "location for characters and tokens, else additive",
                 inherit=True,
                 tasks=STRINGS,
             ),
-        ] = "additive"
+        ] = "auto"
         # Luong et al. 2015.
         input_feeding: Annotated[
             bool,
@@ -63,11 +66,13 @@ with warnings.catch_warnings(action="ignore", category=UserWarning):
         ] = True
         # See et al. 2017.
         copy: Annotated[
-            bool,
+            Auto | bool,
             Option(
-                "Whether symbols of the source may be copied, unknown ones too.",
+                "Whether symbols of the source may be copied, unknown ones too; true, false or "
+                "auto.",
+                "true where half of what targets have is in their sources",
                 inherit=True,
                 tasks=STRINGS,
                 needs=_ATTENDS,
             ),
-        ] = False  # type: ignore[assignment]  # BaseModel.copy is deprecated
+        ] = "auto"  # type: ignore[assignment]  # BaseModel.copy is deprecated

@@ -1,10 +1,11 @@
 """How a model reads sources, and writes targets, in units of its own kinds.
 
-A source is its features, each a symbol, then its units, then its end, so that none is empty:
+A source is its units, its end, so that none is empty, then its features, each a symbol:
 
-    "Bluff<tab>N;DAT;SG", in characters  ->  <tab>N  <tab>DAT  <tab>SG  B  l  u  f  f  </s>
+    "Bluff<tab>N;DAT;SG", in characters  ->  B  l  u  f  f  </s>  <tab>N  <tab>DAT  <tab>SG
 
-No unit of a text has a tab, so that a feature is never taken for one.
+No unit of a text has a tab, so that a feature is never taken for one. They come last: attention
+that goes on from where it was begins with the first unit.
 """
 
 import re
@@ -46,7 +47,7 @@ class PairReading:
         """What the encoder reads of a source, its features behind a tab."""
         text, _, features = line.partition(DELIMITER)
         parts = [DELIMITER + part for part in _PARTS.split(features) if part]
-        return (*parts, *self.source.strings(text), END)
+        return (*self.source.strings(text), END, *parts)
 
     def cut(self, target: str) -> list[str]:
         """The units of a target, without the end."""

@@ -41,7 +41,9 @@ PROBABILITIES = ("encoder.dropout", "train.momentum", "train.average_decay", "he
                  "head.label_smoothing", "embeddings.dropout", "encoder.weight_drop")  # fmt: skip
 FROM_0 = ("data.train_sentences", "head.free_running", "train.warmup_steps", "train.batch_tokens")
 FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
-TEXTS = ("train.device", "train.metric", "data.notation")  # which are "auto" by default
+# Which are "auto" by default, else a name; or true or false.
+TEXTS = ("train.device", "train.metric", "data.notation", "decoder.attention")
+TRUTHS = ("head.tag_sharing", "decoder.copy")
 AUTO_PROBABILITIES = ("encoder.locked_dropout", "encoder.word_dropout")
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.
@@ -106,7 +108,7 @@ def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
     numbers = {
         name
         for name in option_names()
-        if is_number(option(Config(), name)) and name not in {*CHOICES, *TEXTS, "head.tag_sharing"}
+        if is_number(option(Config(), name)) and name not in {*CHOICES, *TEXTS, *TRUTHS}
     }
     assert {row[0] for row in LIMITS} == numbers
 
@@ -211,7 +213,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
 def test_truth_is_taken_by_the_options_that_are_true_or_false_alone(truth: str) -> None:
     taken = set()
     for name, default in option_values(Config()).items():
-        if isinstance(default, bool) or name == "head.tag_sharing":  # which may be "auto" too
+        if isinstance(default, bool) or name in TRUTHS:
             load_config(None, [f"{name}={truth}"])
             taken.add(name)
         else:

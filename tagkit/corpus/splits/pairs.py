@@ -11,6 +11,7 @@ whose only word is the source, with its features behind a tab: a model cuts it i
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -97,6 +98,16 @@ def read_pair_file(path: str, data: DataConfig, given: Given = NONE_GIVEN) -> Sp
         read = [digests.of(name) or "" for name in names]
         digest = read[0] if len(read) == 1 else digest_of_bytes("\n".join(read).encode())
     return Split(path=path, sentences=sentences, detection=None, digest=digest)
+
+
+def share_of_sources(sentences: Sequence[Sentence]) -> float:
+    """Share of the characters of targets, blanks aside, that their sources have too."""
+    shared, total = 0, 0
+    for each in sentences:
+        target = Counter("".join(each.targets[0].split()))
+        shared += (target & Counter(each.text or "")).total()
+        total += target.total()
+    return shared / max(1, total)
 
 
 def sentence_word(text: str, features: str) -> str:

@@ -21,7 +21,7 @@ import torch
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.records.dataset import LabelKinds, Split
 from tagkit.corpus.records.objects import NONE_GIVEN, Given
-from tagkit.corpus.splits.pairs import read_pair_file, read_pairs
+from tagkit.corpus.splits.pairs import read_pair_file, read_pairs, share_of_sources
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import BundleError, ConfigError, DataError, TagkitError
 from tagkit.evaluation.reports.criterion import Criterion, find_criterion
@@ -51,6 +51,8 @@ from tagkit.text.units import END
 
 # The most units of a target: so many for each symbol of its source, and so many more.
 _UNITS_A_SYMBOL, _MORE_UNITS = 3, 50
+# The least share of what targets have that is in their sources, where it is worth copying.
+_ALIKE = 0.5
 
 
 class TransduceTask(Task):
@@ -82,29 +84,37 @@ class TransduceTask(Task):
         return read_pair_file(path, data, given)
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
-        """The size of the decoder, and no attention by products of states of two sizes.
+        """What is "auto" of the decoder, and no attention by products of states of two sizes.
 
         Raises:
             ConfigError: there are two sizes.
         """
-        encoder, decoder = config.encoder, config.decoder
+        encoder, decoder, data = config.encoder, config.decoder, config.data
+        kinds = (data.source_unit, data.target_unit)
+        chosen: dict[str, Any] = {}
+        attention = decoder.attention
+        if attention == "auto":
+            # Words change their order.
+            attention = "location" if {*kinds} <= {"character", "tokens"} else "additive"
+            chosen["attention"] = attention
+        if decoder.copy == "auto":
+            alike = kinds[0] == kinds[1] and share_of_sources(corpus.train.sentences) >= _ALIKE
+            chosen["copy"] = alike and attention != "none"
         recurrent = LAYERS[encoder.cell].recurrent
         both = recurrent and encoder.bidirectional and encoder.merge == "concat"
         states = encoder.hidden * (2 if both else 1)
         if decoder.hidden == "auto":
-            wanted = states if "dot" in decoder.attention else encoder.hidden
-            found = decoder.model_copy(update={"hidden": wanted})
-            return config.model_copy(update={"decoder": found})
-        if "dot" in decoder.attention and decoder.hidden != states:
+            chosen["hidden"] = states if "dot" in attention else encoder.hidden
+        elif "dot" in attention and decoder.hidden != states:
             raise ConfigError(
-                f"decoder.attention={decoder.attention}",
+                f"decoder.attention={attention}",
                 [
                     f"multiplies states of one size, and the encoder's have {states} values: "
                     f"expected decoder.hidden={states}, found {decoder.hidden}; or "
                     "decoder.attention=bilinear"
                 ],
             )
-        return config
+        return config.model_copy(update={"decoder": decoder.model_copy(update=chosen)})
 
     def examples(self, config: Config, split: Split) -> Sequence[Sentence]:
         """The pairs, whose sources are one word each: the vocabulary cuts them."""
@@ -148,7 +158,7 @@ class TransduceTask(Task):
     ) -> PairExamples:
         """Pairs as ids."""
         cut = _cut(sentences, vocabulary)
-        return encode_pairs(cut, vocabulary, weights, copies=config.decoder.copy)
+        return encode_pairs(cut, vocabulary, weights, copies=config.decoder.copy is True)
 
     def build(
         self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
@@ -161,6 +171,7 @@ class TransduceTask(Task):
         encoder = build_encoder(config, embed.outputs)
         assert vocabulary.pairs is not None
         assert options.hidden != "auto"
+        assert options.copy != "auto"
         decoder = Decoder(
             DecoderOptions(
                 cell=options.cell,
@@ -205,8 +216,9 @@ class TransduceTask(Task):
             raise BundleError(
                 f"{vocabulary_file}: expected pairs, as task = '{config.task}', found none"
             )
-        if config.decoder.hidden == "auto":
-            raise BundleError(f"{config_file}: decoder.hidden: expected a number, found auto")
+        for name in ("hidden", "attention", "copy"):
+            if getattr(config.decoder, name) == "auto":
+                raise BundleError(f"{config_file}: decoder.{name}: expected a value, found auto")
 
     def answers(self, config: Config, vocabulary: Vocabulary) -> AnswerKind:
         """Strings."""

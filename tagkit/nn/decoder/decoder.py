@@ -383,10 +383,12 @@ class Decoder(nn.Module):
         probs = nn.functional.pad(scores.softmax(2) * rest, (0, copies.shape[1]))
         places = copies.clamp(min=0).unsqueeze(1).expand_as(weights)
         found = probs.scatter_add(2, places, share).clamp(min=_LEAST).log()
-        if self.length is None:
-            return found
-        is_end = torch.arange(found.shape[2], device=found.device) == END_ID
-        return found.masked_fill(is_end, -torch.inf)
+        # Impossible: the end where a length decides on it, and behind all units what no symbol is.
+        possible = torch.ones_like(found[:, 0], dtype=torch.bool)
+        possible[:, self.options.units :] = False
+        possible = possible.scatter(1, copies.clamp(min=UNKNOWN_ID), True)
+        possible[:, END_ID] = self.length is None
+        return found.masked_fill(~possible.unsqueeze(1), -torch.inf)
 
     def steps(self, memory: Memory) -> "StepwiseDecoder":
         """The decoder read step by step."""

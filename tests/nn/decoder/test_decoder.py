@@ -53,16 +53,19 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
         )  # fmt: skip
         return float(w["attention.score.weight"][0] @ layer + w["attention.score.bias"][0])
 
+    def located(s: np.ndarray, before: np.ndarray, j: int) -> float:
+        """Column 0 of the weights is the place before the first symbol."""
+        near = sum(
+            w["attention.location"][m] * before[j + 1 + m - 2]
+            for m in range(5)
+            if 0 <= j + 1 + m - 2 <= length
+        )
+        return score(s, states[j]) + near
+
     def monotone(s: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """Column 0 is the place before the first symbol."""
         stops = [0.0]
         for j in range(length):
-            near = sum(
-                w["attention.location"][m] * before[j + 1 + m - 2]
-                for m in range(5)
-                if 0 <= j + 1 + m - 2 <= length
-            )
-            stops.append(1.0 if j == length - 1 else sigmoid(score(s, states[j]) + near))
+            stops.append(1.0 if j == length - 1 else sigmoid(located(s, before, j)))
         found = np.zeros(length + 1)
         for j in range(length + 1):
             left = before[j]
@@ -91,6 +94,10 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
         if options.attention == "monotone":
             weights = monotone(h, weights)
             attended = weights[1:]
+            looked = [attended @ states]
+        elif options.attention == "location":
+            attended = softmax(np.array([located(h, weights, j) for j in range(length)]))
+            weights = np.concatenate([[0], attended])
             looked = [attended @ states]
         elif options.attention != "none":
             attended = softmax(np.array([score(h, each) for each in states]))
@@ -227,7 +234,7 @@ def test_a_beam_of_all_strings_finds_all_of_them_and_their_probabilities_sum_to_
             by_length = built.length.log_probs(known.final[row : row + 1], 5000)[0].exp()
             assert float(by_length.detach().sum()) == pytest.approx(1)
             mass = float(by_length.detach()[:4].sum())
-        possible = [each for each in found if each.log_prob > -40]  # not of what cannot be copied
+        possible = [each for each in found if each.log_prob > -40]  # not of what has next to none
         assert len(possible) == len({each.units for each in possible})
         if not copy:
             assert len(possible) == expected
