@@ -16,6 +16,7 @@ from tagkit.config.option import (
     Section,
 )
 from tagkit.config.values import (
+    Auto,
     Column,
     Encoding,
     Format,
@@ -255,14 +256,14 @@ class DataConfig(Section):
     ] = 8000
     # Anastasopoulos and Neubig 2019, for inflection from few pairs.
     hallucinated: Annotated[
-        int,
-        Field(ge=0, le=10_000_000),
+        Auto | Annotated[int, Field(ge=0, le=10_000_000)],
         Option(
             "Number of pairs to make up beside those of train, with other letters in what source "
-            "and target have in common.",
+            "and target have in common; or auto.",
+            "5,000 for up to 2,000 pairs with features, else 0",
             tasks=STRINGS,
         ),
-    ] = 0
+    ] = "auto"
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries.", tasks=LABELS),

@@ -64,7 +64,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "a number greater than 0"), ("1", "a number less than 1")]),
     ("head.sampling_rate", ["0", "1"], [("-0.1", NOT_BELOW_0), ("1.1", "a number less than or equal to 1"), ("nan", FINITE)]),
     ("data.bpe_size", ["257", "1_000_000"], [("256", "a number greater than 256"), ("1_000_001", "a number less than or equal to 1000000")]),
-    ("data.hallucinated", ["0", "10_000_000"], [("-1", NOT_BELOW_0), ("10_000_001", "a number less than or equal to 10000000")]),
+    ("data.hallucinated", ["'auto'", "0", "10_000_000"], [("-1", f"'auto' or {NOT_BELOW_0}"), ("10_000_001", "'auto' or a number less than or equal to 10000000")]),
     ("decoder.hidden", ["'auto'", "1", "100_000"], [("0", f"'auto' or {NOT_BELOW_1}"), ("100_001", "'auto' or a number less than or equal to 100000")]),
     ("decoder.layers", ["1", "20"], [("0", NOT_BELOW_1), ("21", "a number less than or equal to 20")]),
     ("data.max_length", ["2"], [("1", "a number greater than or equal to 2")]),

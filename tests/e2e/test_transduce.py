@@ -38,7 +38,8 @@ def options(folder: Path, *more: str) -> Config:
         "task=transduce", f"data.train_file={folder / 'train.tsv'}",
         f"data.dev_file={folder / 'train.tsv'}", "encoder.hidden=24", "embeddings.word_dim=16",
         "encoder.locked_dropout=0.0", "encoder.word_dropout=0.0", "train.lr=0.02",
-        "decoder.attention=additive", "train.max_epochs=30", "train.threads=1", f"output.dir={folder / 'run'}", *more,
+        "decoder.attention=additive", "train.max_epochs=30", "train.threads=1",
+        f"output.dir={folder / 'run'}", *more,
     ])  # fmt: skip
 
 
@@ -53,7 +54,8 @@ def test_it_learns_its_corpus_by_heart(trained: Trained) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [(), ("decoder.attention=auto", "decoder.copy=true"), ("head.sampling=linear", "head.sampling_steps=5"),
+    [(), ("decoder.attention=auto", "decoder.copy=true"),
+     ("head.sampling=linear", "head.sampling_steps=5"),
      ("decoder.copy=true", "head.halt=true"), ("decoder.attention=monotone",),
      ("head.end=length", "head.free_running=2"),
      ("head.end=length", "decoder.copy=true", "head.label_smoothing=0.1"),

@@ -39,6 +39,8 @@ FEATURES = ("features", "tags", "label")
 REFERENCES = ("references", "targets")
 _TOKENS = "tokens"
 
+# Up to so many pairs so many more are made up, in "auto".
+_FEW, _MADE_UP = 2_000, 5_000
 # (number of the line, source, targets, features, what else a record has)
 _Row = tuple[int, str, tuple[str, ...], str, Extra]
 
@@ -60,10 +62,19 @@ def read_pairs(config: Config, given: Given = NONE_GIVEN) -> Corpus:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
     if data.train_sentences:
         train = draw(train, data.train_sentences, config.train.seed)
-    if data.hallucinated:
-        train = with_hallucinated(train, data.hallucinated, config.train.seed)
+    if made := _made_up(train, data):
+        train = with_hallucinated(train, made, config.train.seed)
     test = read_pair_file(data.test_file, data, given) if data.test_file else None
     return Corpus(train, dev, test)
+
+
+def _made_up(train: Split, data: DataConfig) -> int:
+    """How many pairs are made up."""
+    if data.hallucinated != "auto":
+        return data.hallucinated
+    are_characters = data.source_unit == data.target_unit == "character"
+    is_inflection = are_characters and all(DELIMITER in each.words[0] for each in train.sentences)
+    return _MADE_UP if is_inflection and len(train.sentences) <= _FEW else 0
 
 
 def read_pair_file(path: str, data: DataConfig, given: Given = NONE_GIVEN) -> Split:

@@ -78,6 +78,10 @@ _LABEL_CONSISTENCY = 0.5
 # The least share of mentions with one label; in CoNLL-2003 and CoNLL-2002 it is 0.92 to 0.95.
 _ALIKE = 0.85
 
+# Of pairs: the fewest steps, without a better score likewise, and locked dropout. A decoder has more
+# to learn than a tagger: where to look, and what to write.
+_PAIR_STEPS, _PAIR_PATIENCE_STEPS, _PAIR_DROPOUT = 4_000, 1_000, 0.3
+
 # Of language models: units of a segment, streams of a batch, the fewest segments of a stream.
 _SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
 _STREAMS, _MIN_SEGMENTS = 20, 10
@@ -152,12 +156,14 @@ def choose_by_size(config: Config, corpus: CorpusSize) -> Chosen:
     # With batches measured in tokens an epoch's steps are an estimate.
     per_batch = train.batch_tokens * corpus.sentences / max(1, corpus.tokens) or float(batch_size)
     steps = math.ceil(corpus.sentences / max(1.0, per_batch))  # of an epoch
+    are_pairs = corpus.unit == "pair"
     if follows_gradient and train.max_epochs == "auto":
-        epochs = max(_EPOCHS, math.ceil(_MIN_STEPS / steps))
+        epochs = max(_EPOCHS, math.ceil((_PAIR_STEPS if are_pairs else _MIN_STEPS) / steps))
         chosen["train.max_epochs"] = epochs
         parts.append(f"at most {plural(epochs, 'epoch')} of {plural(steps, 'step')}")
     if follows_gradient and train.patience == "auto":
-        chosen["train.patience"] = max(_PATIENCE, math.ceil(_MIN_PATIENCE_STEPS / steps))
+        waits = _PAIR_PATIENCE_STEPS if are_pairs else _MIN_PATIENCE_STEPS
+        chosen["train.patience"] = max(_PATIENCE, math.ceil(waits / steps))
     if follows_gradient and train.lr == "auto":
         # A high rate would undo the weights that training starts from.
         lr = _LR if train.init_from else _lr(config, corpus.sentences, corpus.unit)
@@ -179,9 +185,10 @@ def choose_by_size(config: Config, corpus: CorpusSize) -> Chosen:
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
     if config.encoder.locked_dropout == "auto":
-        chosen["encoder.locked_dropout"] = DEFAULT_LOCKED_DROPOUT
+        chosen["encoder.locked_dropout"] = _PAIR_DROPOUT if are_pairs else DEFAULT_LOCKED_DROPOUT
     if config.encoder.word_dropout == "auto":
-        chosen["encoder.word_dropout"] = DEFAULT_WORD_DROPOUT
+        # A symbol that is dropped cannot be copied.
+        chosen["encoder.word_dropout"] = 0.0 if are_pairs else DEFAULT_WORD_DROPOUT
     reason = f"{', '.join(parts)}: train has {size}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
