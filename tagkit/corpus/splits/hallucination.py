@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 
 from tagkit.corpus.records.dataset import Split
 from tagkit.text.records import Sentence
+from tagkit.wording import plural
 
 _LEAST = 3  # characters of a stem
 
@@ -41,7 +42,13 @@ def with_hallucinated(train: Split, count: int, seed: int) -> Split:
         if (other.words, other.targets) not in known:
             made.append(other)
     weights = None if train.weights is None else (*train.weights, *[1.0] * len(made))
-    return replace(train, sentences=(*train.sentences, *made), weights=weights)
+    said = f"{train.path}: {plural(len(made), 'pair')} made up beside its own (data.hallucinated)"
+    return replace(
+        train,
+        sentences=(*train.sentences, *made),
+        weights=weights,
+        notes=(*train.notes, said),
+    )
 
 
 def _stems(sentence: Sentence) -> list[tuple[int, int, int]]:

@@ -78,8 +78,8 @@ _LABEL_CONSISTENCY = 0.5
 # The least share of mentions with one label; in CoNLL-2003 and CoNLL-2002 it is 0.92 to 0.95.
 _ALIKE = 0.85
 
-# Of pairs: the fewest steps, without a better score likewise, and locked dropout. A decoder has more
-# to learn than a tagger: where to look, and what to write.
+# Of pairs: the fewest steps, without a better score likewise, and locked dropout. A decoder has
+# more to learn than a tagger: where to look, and what to write.
 _PAIR_STEPS, _PAIR_PATIENCE_STEPS, _PAIR_DROPOUT = 4_000, 1_000, 0.3
 
 # Of language models: units of a segment, streams of a batch, the fewest segments of a stream.
