@@ -214,7 +214,7 @@ class EncoderConfig(Section):
             "averaged.",
             inherit=True,
             otherwise=1,
-            tasks=LABELS,
+            tasks=(*LABELS, *STRINGS),
             needs=BY_GRADIENT,
         ),
     ] = 1

@@ -38,8 +38,8 @@ def options(folder: Path, *more: str) -> Config:
         "task=transduce", f"data.train_file={folder / 'train.tsv'}",
         f"data.dev_file={folder / 'train.tsv'}", "encoder.hidden=24", "embeddings.word_dim=16",
         "encoder.locked_dropout=0.0", "encoder.word_dropout=0.0", "train.lr=0.02",
-        "decoder.attention=additive", "train.max_epochs=30", "train.threads=1",
-        f"output.dir={folder / 'run'}", *more,
+        "decoder.attention=additive", "data.hallucinated=0", "train.max_epochs=30",
+        "train.threads=1", f"output.dir={folder / 'run'}", *more,
     ])  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_it_learns_its_corpus_by_heart(trained: Trained) -> None:
     [(), ("decoder.attention=auto", "decoder.copy=true"),
      ("head.sampling=linear", "head.sampling_steps=5"),
      ("decoder.copy=true", "head.halt=true"), ("decoder.attention=monotone",),
-     ("head.end=length", "head.free_running=2"),
+     ("head.end=length", "head.free_running=2"), ("encoder.ensemble_size=2",),
      ("head.end=length", "decoder.copy=true", "head.label_smoothing=0.1"),
      ("decoder.attention=none", "decoder.context=both", "encoder.cell=gru")],
     ids=str,
@@ -74,6 +74,21 @@ def test_a_stopped_run_goes_on_bit_for_bit(
     resumed = train(again, resume=True)
     ours, theirs = (run.folder / "last" / "model.safetensors" for run in (whole, resumed))
     assert digest_of(ours) == digest_of(theirs)
+
+
+def test_an_ensemble_is_saved_and_writes_one_string(folder: Path, tmp_path: Path) -> None:
+    more = ("encoder.ensemble_size=2", "train.max_epochs=15", "decoder.copy=true")
+    two = train(options(folder, *more, f"output.dir={tmp_path / 'two'}"))
+    assert two.best.score > 0.3
+    loaded, lines = tagkit.load(two.folder), [f"{word}\tUP" for word in WORDS]
+    answers = loaded.predict(lines, beam=3)
+    assert [each.text for each in answers] == [
+        each.text for each in two.predictor.predict(lines, beam=3)
+    ]
+    for line, each in zip(lines, answers, strict=True):
+        assert loaded.predict(line, beam=3).log_probability == pytest.approx(each.log_probability)
+    report = tagkit.evaluate(folder / "train.tsv", model=loaded)
+    assert report.headline == pytest.approx(two.best.score)
 
 
 def test_the_same_string_is_written_alone_in_a_batch_and_in_a_stream(trained: Trained) -> None:

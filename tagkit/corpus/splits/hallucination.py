@@ -51,6 +51,11 @@ def with_hallucinated(train: Split, count: int, seed: int) -> Split:
     )
 
 
+def share_with_stem(sentences: Sequence[Sentence]) -> float:
+    """How many pairs have a stem."""
+    return sum(bool(_stems(each)) for each in sentences) / max(1, len(sentences))
+
+
 def _stems(sentence: Sentence) -> list[tuple[int, int, int]]:
     """Places of stems in source and target, and their lengths."""
     source = sentence.text or ""

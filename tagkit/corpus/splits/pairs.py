@@ -23,7 +23,7 @@ from tagkit.corpus.source.digests import Digests
 from tagkit.corpus.source.options import ReaderOptions, source_of
 from tagkit.corpus.source.rows import as_line, as_rows
 from tagkit.corpus.source.source import Source
-from tagkit.corpus.splits.hallucination import with_hallucinated
+from tagkit.corpus.splits.hallucination import share_with_stem, with_hallucinated
 from tagkit.corpus.splits.splits import Corpus
 from tagkit.errors import DataError, FormatError
 from tagkit.storage import digest_of_bytes
@@ -39,8 +39,8 @@ FEATURES = ("features", "tags", "label")
 REFERENCES = ("references", "targets")
 _TOKENS = "tokens"
 
-# Up to so many pairs so many more are made up, in "auto".
-_FEW, _MADE_UP = 2_000, 5_000
+# Up to so many pairs, of which so many have a stem, so many more are made up, in "auto".
+_FEW, _ALIKE, _MADE_UP = 2_000, 0.5, 5_000
 # (number of the line, source, targets, features, what else a record has)
 _Row = tuple[int, str, tuple[str, ...], str, Extra]
 
@@ -74,7 +74,9 @@ def _made_up(train: Split, data: DataConfig) -> int:
         return data.hallucinated
     are_characters = data.source_unit == data.target_unit == "character"
     is_inflection = are_characters and all(DELIMITER in each.words[0] for each in train.sentences)
-    return _MADE_UP if is_inflection and len(train.sentences) <= _FEW else 0
+    if not is_inflection or len(train.sentences) > _FEW:
+        return 0
+    return _MADE_UP if share_with_stem(train.sentences) >= _ALIKE else 0
 
 
 def read_pair_file(path: str, data: DataConfig, given: Given = NONE_GIVEN) -> Split:

@@ -286,17 +286,29 @@ class Model(Member, ABC):
         states, final = member.encoder.output(topmost, last, mask, final_is_read=self.reads_final)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
-            members = len(self.members)
-            own, ended = states.float(), final.float()
-            if members > 1:  # (batch, time, hidden) -> (batch, time, members x hidden)
-                own, ended = alone(own, number, members), alone(ended, number, members)
-            total, count = self.loss_of(own, ended, batch)
+            total, count = self.loss_alone(number, states.float(), final.float(), batch)
             if sides is not None:
                 beside = self._language_loss_of(sides, batch)
                 # The value stays that of the task, on dev as in training; it is NaN if this is not
                 # finite, so that the step is skipped.
                 total = total + (beside - beside.detach())
         return self._regularised(total, penalties), count
+
+    def loss_alone(
+        self, number: int, states: Tensor, final: Tensor, batch: Batch[Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of a batch by the states of one member, as `loss_of` returns it.
+
+        Args:
+            number: of the member.
+            states: (batch, time, hidden), its own.
+            final: (batch, hidden), likewise.
+            batch: with the targets.
+        """
+        members = len(self.members)
+        if members > 1:  # (batch, time, hidden) -> (batch, time, members x hidden)
+            states, final = alone(states, number, members), alone(final, number, members)
+        return self.loss_of(states, final, batch)
 
     def _language_loss_of(self, sides: Sides, batch: Batch[Tensor]) -> Tensor:
         """The language-model loss, from states of the tokens."""

@@ -34,7 +34,7 @@ from tagkit.limits import MAX_UNITS
 from tagkit.models.answers.kind import AnswerKind, PredictionOptions
 from tagkit.models.base.building import build_encoder, cell_options, sampling_of
 from tagkit.models.base.description import ENDS, LAYER_NAMES, Description, encoder_name
-from tagkit.models.base.model import Model, SentenceBatch
+from tagkit.models.base.model import Member, Model, SentenceBatch
 from tagkit.models.base.task import InBatches, Task
 from tagkit.models.base.task_records import Labels, ModelContext, TrainingData
 from tagkit.models.transducing.answers import TransducerAnswers
@@ -43,7 +43,7 @@ from tagkit.nn.decoder import END_ID, RESERVED_UNITS, UNKNOWN_ID
 from tagkit.nn.decoder.decoder import Decoder, DecoderOptions
 from tagkit.nn.generation.generate import Ending
 from tagkit.nn.layers.embedding import TokenEmbedding, WordEmbedding
-from tagkit.nn.layers.encoder import LAYERS
+from tagkit.nn.layers.encoder import LAYERS, Encoder
 from tagkit.nn.search.strings import Hypothesis, Search, search
 from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Alignment, Sentence, StringAlternative, StringAnswer
@@ -164,6 +164,21 @@ class TransduceTask(Task):
         self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
     ) -> Transducer:
         """Embedding of symbols, encoder, and decoder."""
+        members = [self._member(config, vocabulary) for _ in range(config.encoder.ensemble_size)]
+        (embed, encoder, decoder), *others = members
+        return Transducer(
+            embed=embed,
+            encoder=encoder,
+            decoder=decoder,
+            label_smoothing=config.head.label_smoothing,
+            sampling=sampling_of(config.head),
+            others=[Member(embed=embed, encoder=encoder) for embed, encoder, _ in others],
+            other_decoders=[decoder for *_, decoder in others],
+        )
+
+    def _member(
+        self, config: Config, vocabulary: Vocabulary
+    ) -> tuple[TokenEmbedding, Encoder, Decoder]:
         dim, options = config.embeddings.word_dim, config.decoder
         words = WordEmbedding(words=len(vocabulary.words) + RESERVED, dim=dim, vectors=0)
         words.dropout = config.embeddings.dropout
@@ -190,14 +205,7 @@ class TransduceTask(Task):
                 dropout=encoder.locked_dropout.probability,
             )
         )
-        head = config.head
-        return Transducer(
-            embed=embed,
-            encoder=encoder,
-            decoder=decoder,
-            label_smoothing=head.label_smoothing,
-            sampling=sampling_of(head),
-        )
+        return embed, encoder, decoder
 
     def begin_step(self, model: Model, step: int) -> None:
         """Tell the step on which scheduled sampling depends."""
@@ -253,7 +261,7 @@ class TransduceTask(Task):
                 found = reading.copies(sentence.words)
                 copies[row, : len(found)] = torch.tensor(found)
             copies = copies.to(mask.device)
-        memory = model.memory(states, final, mask, copies)
+        steps = model.steps(states, final, mask, copies)
         most = options.max_units
         lengths = [
             most
@@ -268,9 +276,9 @@ class TransduceTask(Task):
         )  # fmt: skip
         start = torch.full((len(lengths),), END_ID, device=mask.device)
         least = [options.min_units] * len(lengths)
-        state, begun, lengths = model.decoder.begin_search(memory, least, lengths, wanted.beam)
+        state, begun, lengths = steps.begin(least, lengths, wanted.beam)
         ending = Ending(END_ID, by_halt=False)
-        strings = search(model.decoder.steps(memory), start, state, ending, lengths, wanted, begun)
+        strings = search(steps, start, state, ending, lengths, wanted, begun)
         return [
             _answer(sentence, hypotheses, context, options.length_penalty)
             for sentence, hypotheses in zip(batch.sentences, strings, strict=True)

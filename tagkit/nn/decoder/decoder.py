@@ -25,8 +25,12 @@ id of their own, behind all units, by their place in it.
 A string ends in one of the three ways of Goodfellow, Bengio and Courville, section 10.2.3: with a
 unit, by a logistic unit that takes that unit's place, or after as many units as were predicted
 before the first (`nn/softmax/length.py`), of which each step knows how many remain.
+
+Several decoders write one string by the mean of their probabilities (Hansen and Salamon 1990;
+Goodfellow, Bengio and Courville, section 7.11).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -41,7 +45,7 @@ from tagkit.nn.generation.step import State, StepOutput, select_rows
 from tagkit.nn.padding import zero_padding
 from tagkit.nn.recurrence.cell import CellOptions
 from tagkit.nn.recurrence.weights import fresh_linear
-from tagkit.nn.softmax.length import LengthEnd, ended
+from tagkit.nn.softmax.length import LengthEnd, best_lengths, ended
 
 _LEAST = 1e-20  # a probability below it counts as this one: a copied unit may have none at first
 
@@ -211,27 +215,6 @@ class Decoder(nn.Module):
         # (batch x rows,) -> (1, batch x rows, 1)
         return (*state, None if units is None else units.view(1, -1, 1))
 
-    def begin_search(
-        self, memory: Memory, least: Sequence[int], most: Sequence[int], beam: int
-    ) -> tuple[State, Tensor | None, list[int]]:
-        """What `nn/search/strings.py` begins with.
-
-        Args:
-            memory: of the sources.
-            least: units of the strings of each source.
-            most: likewise.
-            beam: number of hypotheses.
-
-        Returns:
-            The state, what is known of the hypotheses, and after how many steps each source ends.
-        """
-        if self.length is None:
-            return self.begin(memory), None, [*most]
-        units, log_probs = self.length.best(memory.final, least, most, beam)
-        # One step more, in which the end comes.
-        state = self.begin(memory, units.shape[1], units.flatten())
-        return state, log_probs, [each + 1 for each in most]
-
     def forward(self, memory: Memory, ids: Tensor, state: State) -> tuple[Tensor, State]:
         """What follows from units that are known, such as the gold ones (teacher forcing).
 
@@ -390,10 +373,6 @@ class Decoder(nn.Module):
         possible[:, END_ID] = self.length is None
         return found.masked_fill(~possible.unsqueeze(1), -torch.inf)
 
-    def steps(self, memory: Memory) -> "StepwiseDecoder":
-        """The decoder read step by step."""
-        return StepwiseDecoder(self, memory)
-
 
 @dataclass(slots=True)
 class StepwiseDecoder:
@@ -429,6 +408,64 @@ class StepwiseDecoder:
     def keep(self, sources: Tensor) -> "StepwiseDecoder":
         """The same of some sources, by their places."""
         return replace(self, memory=self.memory.select(sources))
+
+
+@dataclass(frozen=True, slots=True)
+class JointDecoder:
+    """Several decoders that write one string."""
+
+    members: tuple[StepwiseDecoder, ...]
+
+    def __call__(self, ids: Tensor, state: State) -> StepOutput:
+        """As of `StepwiseDecoder`; the state is a tuple of those of the members."""
+        assert isinstance(state, tuple)
+        found = [each(ids, one) for each, one in zip(self.members, state, strict=True)]
+        weights = [each.weights for each in found if each.weights is not None]
+        return StepOutput(
+            mean_of([each.log_probs for each in found]),
+            tuple(each.state for each in found),
+            None,
+            torch.stack(weights).mean(0) if weights else None,
+        )
+
+    def keep(self, sources: Tensor) -> "JointDecoder":
+        """The same of some sources, by their places."""
+        return JointDecoder(tuple(each.keep(sources) for each in self.members))
+
+    def begin(
+        self, least: Sequence[int], most: Sequence[int], beam: int
+    ) -> tuple[State, Tensor | None, list[int]]:
+        """What `nn/search/strings.py` begins with.
+
+        Args:
+            least: units of the strings of each source.
+            most: likewise.
+            beam: number of hypotheses.
+
+        Returns:
+            The state, what is known of the hypotheses, and after how many steps each source ends.
+        """
+        lengths = [
+            each.decoder.length.log_probs(each.memory.final, max(most))
+            for each in self.members
+            if each.decoder.length is not None
+        ]
+        if not lengths:
+            return tuple(each.decoder.begin(each.memory) for each in self.members), None, [*most]
+        units, log_probs = best_lengths(mean_of(lengths), least, most, beam)
+        state = tuple(
+            each.decoder.begin(each.memory, units.shape[1], units.flatten())
+            for each in self.members
+        )
+        # One step more, in which the end comes.
+        return state, log_probs, [each + 1 for each in most]
+
+
+def mean_of(log_probs: Sequence[Tensor]) -> Tensor:
+    """The logarithm of the mean of probabilities, of tensors of one shape."""
+    if len(log_probs) == 1:
+        return log_probs[0]
+    return torch.stack([*log_probs]).logsumexp(0) - math.log(len(log_probs))
 
 
 def _carried_by(layer: nn.Module, inputs: int) -> State:

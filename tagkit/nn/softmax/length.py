@@ -54,32 +54,33 @@ class LengthEnd(nn.Module):
         found = self.log_probs(known, int(lengths.max()))
         return found.gather(1, lengths.unsqueeze(1)).squeeze(1)
 
-    def best(
-        self, known: Tensor, least: Sequence[int], most: Sequence[int], count: int
-    ) -> tuple[Tensor, Tensor]:
-        """The most probable lengths of each row, and their log probabilities.
-
-        Args:
-            known: (rows, given).
-            least: of each row; where it is above the most, that is it.
-            most: likewise.
-            count: of lengths.
-
-        Returns:
-            Both (rows, count) at most, the best first; a probability of 0 where there are fewer.
-        """
-        found = self.log_probs(known, max(most)).double()  # (rows, longest + 1)
-        lengths = torch.arange(found.shape[1], device=found.device)
-        highest = torch.tensor(most, device=found.device).unsqueeze(1)
-        lowest = torch.tensor(least, device=found.device).unsqueeze(1).minimum(highest)
-        allowed = (lowest <= lengths) & (lengths <= highest)
-        log_probs, chosen = found.masked_fill(~allowed, -torch.inf).topk(min(count, len(lengths)))
-        return chosen, log_probs
-
     def forward(self, remaining: Tensor) -> Tensor:
         """Numbers of units that remain, of any shape -> (..., dim) to be added to inputs."""
         vectors: Tensor = self.remaining(group_of(remaining.long().clamp(min=0)))
         return vectors
+
+
+def best_lengths(
+    log_probs: Tensor, least: Sequence[int], most: Sequence[int], count: int
+) -> tuple[Tensor, Tensor]:
+    """The most probable lengths of each row, and their log probabilities.
+
+    Args:
+        log_probs: (rows, lengths) from 0 on.
+        least: of each row; where it is above the most, that is it.
+        most: likewise.
+        count: of lengths.
+
+    Returns:
+        Both (rows, count) at most, the best first; a probability of 0 where there are fewer.
+    """
+    found = log_probs.double()
+    lengths = torch.arange(found.shape[1], device=found.device)
+    highest = torch.tensor(most, device=found.device).unsqueeze(1)
+    lowest = torch.tensor(least, device=found.device).unsqueeze(1).minimum(highest)
+    allowed = (lowest <= lengths) & (lengths <= highest)
+    best, chosen = found.masked_fill(~allowed, -torch.inf).topk(min(count, len(lengths)))
+    return chosen, best
 
 
 def group_of(numbers: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from decoders import COPIES, MASK, ROWS, SIZE, UNITS, begin, decoder, memory
 
 from tagkit.nn.decoder import END_ID, NOT_COPIED
 from tagkit.nn.decoder.attention import ATTENTIONS
-from tagkit.nn.decoder.decoder import Decoder, Memory
+from tagkit.nn.decoder.decoder import Decoder, JointDecoder, Memory, StepwiseDecoder, mean_of
 from tagkit.nn.generation.generate import Ending
 from tagkit.nn.generation.step import select_rows
 from tagkit.nn.search.strings import Hypothesis, Search, search
@@ -150,7 +150,7 @@ def test_it_is_the_same_step_by_step_and_its_weights_sum_to_1(options: dict[str,
     ids = torch.randint(0, UNITS, (2 * len(MASK), STEPS))
     expected = log_probs(built, known, ids, rows=2)
     torch.testing.assert_close(expected.exp().sum(2), torch.ones(2 * len(MASK), STEPS).double())
-    step, state = built.steps(known), begin(built, known, 2)
+    step, state = StepwiseDecoder(built, known), begin(built, known, 2)
     for t in range(STEPS):
         output = step(ids[:, t], state)
         state = output.state
@@ -208,11 +208,10 @@ def searched(built: Decoder, length: int, beam: int, penalty: float) -> list[lis
     known = memory(built)
     start = torch.full((len(MASK),), END_ID)
     wanted = Search(beam=beam, count=beam, length_penalty=penalty)
-    none, most = [0] * len(MASK), [length] * len(MASK)
-    state, begun, lengths = built.begin_search(known, none, most, beam)
-    return search(
-        built.steps(known), start, state, Ending(END_ID, by_halt=False), lengths, wanted, begun
-    )
+    steps = JointDecoder((StepwiseDecoder(built, known),))
+    state, begun, lengths = steps.begin([0] * len(MASK), [length] * len(MASK), beam)
+    ending = Ending(END_ID, by_halt=False)
+    return search(steps, start, state, ending, lengths, wanted, begun)
 
 
 @pytest.mark.parametrize("attention", ["none", *ATTENTIONS])
@@ -262,7 +261,7 @@ def test_the_coverage_penalty_is_that_of_the_weights_of_each_string() -> None:
     start = torch.full((len(MASK),), END_ID)
     wanted = Search(beam=50, count=50, length_penalty=0.5, coverage_penalty=2.0, keeps_weights=True)
     strings = search(
-        built.steps(known), start, built.begin(known), Ending(END_ID, by_halt=False),
+        StepwiseDecoder(built, known), start, built.begin(known), Ending(END_ID, by_halt=False),
         [3] * len(MASK), wanted,
     )  # fmt: skip
     for row, found in enumerate(strings):
@@ -282,7 +281,7 @@ def test_a_small_beam_of_many_sources_is_that_of_each_alone() -> None:
     for row, expected in enumerate(together):
         one = known.select(torch.tensor([row]))
         (alone,) = search(
-            built.steps(one), torch.tensor([END_ID]), built.begin(one),
+            StepwiseDecoder(built, one), torch.tensor([END_ID]), built.begin(one),
             Ending(END_ID, by_halt=False), [6], Search(beam=3, count=3, length_penalty=1.0),
         )  # fmt: skip
         assert [each.units for each in alone] == [each.units for each in expected]
@@ -291,7 +290,7 @@ def test_a_small_beam_of_many_sources_is_that_of_each_alone() -> None:
 def test_a_beam_of_1_writes_the_most_probable_unit_each_time() -> None:
     built = decoder(attention="bilinear").eval()
     known = memory(built)
-    step, state = built.steps(known), built.begin(known)
+    step, state = StepwiseDecoder(built, known), built.begin(known)
     ids = torch.full((len(MASK),), END_ID)
     greedy = []
     for _ in range(6):
@@ -308,8 +307,8 @@ def test_rows_of_a_state_can_be_taken_out() -> None:
     kept = torch.tensor([2, 0])
     state = select_rows(built.begin(known), kept)
     ids = torch.tensor([3, 4])
-    found = built.steps(known).keep(kept)(ids, state)
-    whole = built.steps(known)(torch.tensor([4, 0, 3]), built.begin(known))
+    found = StepwiseDecoder(built, known).keep(kept)(ids, state)
+    whole = StepwiseDecoder(built, known)(torch.tensor([4, 0, 3]), built.begin(known))
     torch.testing.assert_close(found.log_probs, whole.log_probs[kept])
 
 
@@ -318,3 +317,59 @@ def test_copying_needs_attention_and_dot_products_states_of_one_size() -> None:
         decoder(copy=True)
     with pytest.raises(ValueError, match="size"):
         decoder(attention="dot", hidden=SIZE + 1)
+
+
+def joint(*members: StepwiseDecoder) -> JointDecoder:
+    return JointDecoder(members)
+
+
+@pytest.mark.parametrize("end", ["symbol", "halt", "length"])
+@pytest.mark.parametrize("copy", [False, True])
+def test_its_probabilities_are_the_mean_of_those_of_its_members(end: str, copy: bool) -> None:
+    built = [
+        decoder(seed, end=end, copy=copy, attention="location", input_feeding=True).eval()
+        for seed in (1, 2)
+    ]
+    members = [StepwiseDecoder(each, memory(each, seed)) for seed, each in enumerate(built)]
+    none, most = [0] * len(MASK), [3] * len(MASK)
+    states = [joint(each).begin(none, most, 1) for each in members]
+    both, begun, lengths = joint(*members).begin(none, most, 50)
+    assert lengths == [4 if end == "length" else 3] * len(MASK)
+    if end == "length":
+        assert begun is not None
+        of_lengths = [
+            each.decoder.length.log_probs(each.memory.final, 3).exp()
+            for each in members
+            if each.decoder.length is not None
+        ]
+        expected = torch.stack(of_lengths).mean(0).sort(dim=1, descending=True).values
+        torch.testing.assert_close(begun.exp(), expected)
+        return
+    assert begun is None
+    ids = torch.tensor([END_ID, 2, UNITS - 1])
+    found = joint(*members)(ids, both)
+    probs = [
+        joint(each)(ids, state).log_probs.exp()
+        for each, (state, *_) in zip(members, states, strict=True)
+    ]
+    torch.testing.assert_close(found.log_probs.exp(), torch.stack(probs).mean(0))
+    assert found.weights is not None
+    torch.testing.assert_close(found.weights.sum(1), torch.ones(len(MASK)).double())
+
+
+def test_the_probabilities_of_its_strings_sum_to_1() -> None:
+    built = [decoder(seed, attention="dot").eval() for seed in (1, 2, 3)]
+    members = joint(*(StepwiseDecoder(each, memory(each)) for each in built))
+    state, begun, lengths = members.begin([0] * 3, [3] * 3, 200)
+    wanted = Search(beam=200, count=200, length_penalty=0.0)
+    start = torch.full((len(MASK),), END_ID)
+    for found in search(
+        members, start, state, Ending(END_ID, by_halt=False), lengths, wanted, begun
+    ):
+        assert len(found) == 1 + (UNITS - 1) + (UNITS - 1) ** 2 * UNITS
+        assert sum(math.exp(each.log_prob) for each in found) == pytest.approx(1)
+
+
+def test_the_mean_of_one_is_itself() -> None:
+    log_probs = torch.randn(2, 3).log_softmax(1)
+    assert mean_of([log_probs]) is log_probs
