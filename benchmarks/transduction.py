@@ -32,7 +32,6 @@ from tagkit.config import load_config
 from tagkit.evaluation.reports.string_report import string_report
 from tagkit.text.units import WordUnits
 
-INFLECTION = ["encoder.hidden=200"]
 BUCKETS = ((1, 4), (5, 6), (7, 8), (9, 11), (12, 99))  # words of a source
 
 
@@ -65,7 +64,7 @@ def _train(
     began = time.perf_counter()
     trained = tagkit.train(load_config(None, options, {**flags}), force=True)
     return {
-        "dev": round(100 * trained.best.score, 2), "epochs": trained.epochs,
+        "dev": round(100 * trained.best.score, 2), "epochs": len(trained.epochs),
         "minutes": round((time.perf_counter() - began) / 60, 1), "seed": seed,
     }  # fmt: skip
 
@@ -93,7 +92,7 @@ def inflection(args: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any
         for seed in args.seeds:
             model = (args.output or folder) / f"{language}-{args.pairs or 'all'}-{seed}"
             row = {"language": language, "pairs": args.pairs}
-            row |= _train([train, dev], model, ["task=transduce", *INFLECTION, *args.options], seed)
+            row |= _train([train, dev], model, ["task=transduce", *args.options], seed)
             if args.test:
                 row["test"] = _exact(model, test, args.beam)
             yield row

@@ -228,15 +228,15 @@ class EncoderConfig(Section):
     locked_dropout: Annotated[
         Auto | Probability,
         Option(
-            "Dropout of the same features at all tokens of a sentence; auto: 0.4, in a language "
-            "model of characters 0, or 0.1 up to 1,000,000 of them.",
+            "Dropout of the same features at all tokens of a sentence; auto: 0.4, for strings 0.3, "
+            "in a language model of characters 0, or 0.1 up to 1,000,000.",
             needs=BY_GRADIENT,
         ),
     ] = "auto"
     word_dropout: Annotated[
         Auto | Probability,
         Option(
-            "Dropout of whole tokens; auto: 0.05, in a language model of characters 0.",
+            "Dropout of whole tokens; auto: 0.05, for strings and language models of characters 0.",
             needs=BY_GRADIENT,
         ),
     ] = "auto"
