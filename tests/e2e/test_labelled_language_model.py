@@ -38,7 +38,9 @@ def settings(folder: Path, output: Path, *options: str) -> Config:
         "encoder.locked_dropout=0.1", "encoder.word_dropout=0", "train.max_epochs=12",
         "train.batch_size=8", "train.lr=0.02", "train.device=cpu",
     ]  # fmt: skip
-    return load_config(None, [*small, *options], flags)
+    named = {option.partition("=")[0] for option in options}  # which count less than flags
+    own = {name: value for name, value in flags.items() if name not in named}
+    return load_config(None, [*small, *options], own)
 
 
 @pytest.fixture
@@ -74,6 +76,8 @@ def test_a_label_says_what_follows_and_a_text_which_label_it_has(
         load_language_model(model, label="dog")
     (tmp_path / "new.tsv").write_text("dog\tthe old one often eats bones\n")
     assert "dog" in program("eval", model, tmp_path / "new.tsv").err
+    with refuses(DataError, "dog", "bee", "cat", "cow"):
+        train(settings(tmp_path, model, f"data.dev_file={tmp_path / 'new.tsv'}"), force=True)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,10 @@ class LanguageTask(Task):
         """
         refuse_inside(config.output.dir, config.data)
         if config.data.condition == "label":
-            return read_labelled_texts(config, given)
+            corpus = read_labelled_texts(config, given)
+            for scored in filter(None, (corpus.dev, corpus.test)):
+                _refuse_unknown(scored, sorted(corpus.train.classes()))
+            return corpus
         return read_texts(config.data, given)
 
     def read_text(
@@ -111,12 +114,7 @@ class LanguageTask(Task):
         """
         if data.condition == "label":
             split = read_labelled_text(path, data, units_of(vocabulary), given)
-            unknown = [each for each in split.classes() if each not in vocabulary.classes]
-            if unknown:
-                raise DataError(
-                    f"{path}: the model knows no class {listed(unknown)}; it has "
-                    f"{listed(vocabulary.classes)}"
-                )
+            _refuse_unknown(split, vocabulary.classes)
             return split
         return read_text(path, data, units_of(vocabulary), given)
 
@@ -417,6 +415,14 @@ def _check_pairs(config: Config) -> None:
         if found != needed:
             problem = f"needs {name}={needed}, found {found}".lower()
             raise ConfigError("data.pairs", [problem])
+
+
+def _refuse_unknown(split: Split, classes: Sequence[str]) -> None:
+    """Raise `DataError` where texts have a class that the model is not given in training."""
+    if unknown := [each for each in split.classes() if each not in classes]:
+        raise DataError(
+            f"{split.path}: the model knows no class {listed(unknown)}; it has {listed(classes)}"
+        )
 
 
 def _of_labels(config: Config) -> Config:
