@@ -16,6 +16,7 @@ from tagkit.config.option import (
     Section,
 )
 from tagkit.config.values import (
+    NOT_RECURRENT,
     Auto,
     Cell,
     Chrono,
@@ -29,17 +30,25 @@ DEFAULT_LOCKED_DROPOUT = 0.4
 DEFAULT_WORD_DROPOUT = 0.05
 
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
+_OF_NEAR = Needs("encoder.cell", ("cnn", "window"))
 _WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
 # Their rows, which use it, are torch's: a law of the table of cells holds this list.
 _WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
 
 
 class EncoderConfig(Section):
-    """[encoder]: layers over the words, recurrent ones or of a transformer."""
+    """[encoder]: layers over the words, recurrent, convolutional or of a transformer."""
 
     # All cells take the same sizes: an LSTM of 200 units has four times the weights of an Elman
     # cell.
-    cell: Annotated[Cell, Option("Recurrent cell, or transformer.", inherit=True)] = "lstm"
+    cell: Annotated[
+        Cell,
+        Option(
+            "Recurrent cell, transformer, cnn (convolution over time), or window (a feed-forward "
+            "network over near words).",
+            inherit=True,
+        ),
+    ] = "lstm"
     # Le, Jaitly and Hinton 2015 for relu.
     activation: Annotated[
         Literal["tanh", "relu"],
@@ -82,7 +91,7 @@ class EncoderConfig(Section):
         Option(
             "How the recurrent weights of each gate begin: orthogonal, identity, normal or xavier.",
             inherit=True,
-            needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
+            needs=Needs("encoder.cell", but=("echo-state", "sru", *NOT_RECURRENT)),
         ),
     ] = "orthogonal"
     # Of a state over many steps the part along an eigenvector shrinks or grows with its eigenvalue.
@@ -92,7 +101,7 @@ class EncoderConfig(Section):
             "Largest absolute eigenvalue of the initial recurrent weights of each gate; auto: 0.9 "
             "for the cell echo-state, 1 for others, and as drawn for xavier.",
             inherit=True,
-            needs=Needs("encoder.cell", but=("sru", "transformer")),
+            needs=Needs("encoder.cell", but=("sru", *NOT_RECURRENT)),
         ),
     ] = "auto"
     # Tallec and Ollivier 2018.
@@ -137,6 +146,26 @@ class EncoderConfig(Section):
         ),
     ] = "rotary"
     max_positions: Annotated[Size, Former(inherit=True)] = 512
+    # Kim 2014; Strubell et al. 2017.
+    widths: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=1001)], ...],
+        Field(min_length=1, max_length=20),
+        Option(
+            "Tokens that a state of the cells cnn and window reads, odd numbers; each of several "
+            "gives a part of the values of cnn.",
+            inherit=True,
+            needs=_OF_NEAR,
+        ),
+    ] = (3,)
+    dilation: Annotated[
+        int,
+        Field(ge=1, le=16),
+        Option(
+            "Of the cell cnn: layer l, from 0, reads every d ** l-th token, the topmost each one.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("cnn",)),
+        ),
+    ] = 1
     # Of one layer a step is that of an Elman network.
     transition_layers: Annotated[
         int,
@@ -191,7 +220,7 @@ class EncoderConfig(Section):
             "How the states of the two directions are combined.",
             inherit=True,
             tasks=(*LABELS, *STRINGS),
-            needs=Needs("encoder.cell", but=("transformer",)),
+            needs=Needs("encoder.cell", but=NOT_RECURRENT),
         ),
     ] = "concat"
     # Deep output of Pascanu et al. 2014. A classifier has such layers after its pooling.
@@ -245,7 +274,7 @@ class EncoderConfig(Section):
         Probability,
         Option(
             "Dropout of recurrent weights, the same ones for a whole batch.",
-            needs=(Needs("encoder.cell", but=("sru", "transformer")), BY_GRADIENT),
+            needs=(Needs("encoder.cell", but=("sru", *NOT_RECURRENT)), BY_GRADIENT),
         ),
     ] = 0.0
 

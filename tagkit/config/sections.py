@@ -22,7 +22,7 @@ from tagkit.config.encoder_section import (
 from tagkit.config.head_section import HeadConfig
 from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
-from tagkit.config.values import canonical_scheme
+from tagkit.config.values import NOT_RECURRENT, canonical_scheme
 from tagkit.errors import ConfigError
 from tagkit.text.scheme_names import PLAIN, SPAN_SCHEMES
 from tagkit.wording import joined, quoted
@@ -120,6 +120,7 @@ class Config(Section):
             )
         _check_groups(self.encoder)
         _check_heads(self.encoder)
+        _check_widths(self.encoder)
         _check_units(self)
         if self.encoder.ensemble_size > 1 and (excluding := _excludes_ensemble(self)):
             raise ValueError(
@@ -214,6 +215,25 @@ def _check_groups(encoder: EncoderConfig) -> None:
         )
 
 
+def _check_widths(encoder: EncoderConfig) -> None:
+    """Raise `ValueError` where a width has no middle, or there are more widths than values."""
+    needed = options_of(EncoderConfig)["widths"].needed
+    if not all(needs.are_met_by(encoder.cell) for needs in needed):
+        return
+    even = next((width for width in encoder.widths if width % 2 == 0), None)
+    if even is not None:
+        raise ValueError(f"encoder.widths = {list(encoder.widths)}: expected odd numbers")
+    if len(encoder.widths) > encoder.hidden:
+        raise ValueError(
+            f"encoder.hidden = {encoder.hidden}: expected at least one for each of the "
+            f"{len(encoder.widths)} numbers of encoder.widths"
+        )
+    if encoder.cell == "window" and len(encoder.widths) > 1:
+        raise ValueError(
+            f"encoder.widths = {list(encoder.widths)}: expected one number with the cell window"
+        )
+
+
 def _check_heads(encoder: EncoderConfig) -> None:
     """Raise `ValueError` where a transformer's heads cannot share its hidden values."""
     needed = options_of(EncoderConfig)["heads"].needed
@@ -260,10 +280,10 @@ def lm_problem(config: Config) -> str:
             "and those of embeddings.contextual have read the whole sentence: leave one of the two "
             "out"
         )
-    if encoder.cell == "transformer" and encoder.bidirectional:
+    if encoder.cell in NOT_RECURRENT and encoder.bidirectional:
         return (
             f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "
-            "and a transformer that reads in both directions has none: it needs "
+            f"and a {encoder.cell} that reads in both directions has none: it needs "
             "encoder.bidirectional = false"
         )
     return ""

@@ -16,8 +16,9 @@ Auto = Literal["auto"]
 Cell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
     "output-feedback", "echo-state", "sru", "deep-transition",
-    "recurrent-highway", "transformer",
+    "recurrent-highway", "transformer", "cnn", "window",
 ]  # fmt: skip
+NOT_RECURRENT = ("transformer", "cnn", "window")
 # A decoder is read step by step.
 DecoderCell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",

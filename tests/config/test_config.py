@@ -72,6 +72,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.ensemble_size", ["1", "20"], [("0", NOT_BELOW_1), ("21", "a number less than or equal to 20")]),
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "a number greater than or equal to 2"), ("101", "a number less than or equal to 100")]),
+    ("encoder.dilation", ["1", "16"], [("0", NOT_BELOW_1), ("17", "a number less than or equal to 16")]),
     ("encoder.skip", ["2", "1000"], [("1", "a number greater than or equal to 2"), ("1001", "a number less than or equal to 1000")]),
     ("encoder.spectral_radius", ["'auto'", "1e-9", "1000"], [("0", "'auto' or a number greater than 0"), ("1001", "'auto' or a number less than or equal to 1000"), ("1e+60", "'auto' or a number less than or equal to 1000"), ("inf", f"'auto' or {FINITE}")]),
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),

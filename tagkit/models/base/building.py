@@ -117,6 +117,8 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         norm=encoder.norm,
         positions=encoder.positions,
         max_positions=encoder.max_positions,
+        widths=encoder.widths,
+        dilation=encoder.dilation,
         transition_layers=encoder.transition_layers,
         transition_skip=encoder.transition_skip,
     )

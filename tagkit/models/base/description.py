@@ -23,8 +23,14 @@ LAYER_NAMES = {
     "sru": "SRU",
     "deep-transition": "deep-transition RNN",
     "recurrent-highway": "recurrent highway network",
+    "cnn": "CNN",
+    "window": "feed-forward network",
 }
-ONE_WAY = {"transformer": "causal transformer"}  # where it has a name of its own
+ONE_WAY = {
+    "transformer": "causal transformer",
+    "cnn": "causal CNN",
+}  # where it has a name of its own
+BOTH_WAYS = ("cnn", "window")  # which their name says
 HEAD_NAMES = {
     "crf": "CRF",
     "viterbi": "softmax + tag bigrams",
@@ -71,7 +77,9 @@ def encoder_name(config: Config) -> str:
     """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
     name, both = LAYER_NAMES.get(encoder.cell, encoder.cell), ""
-    if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
+    if encoder.bidirectional and encoder.cell in BOTH_WAYS:
+        pass
+    elif encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "
     else:
         name = ONE_WAY.get(encoder.cell, name)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
+from tagkit.nn.layers.convolution import CNN, WINDOW
 from tagkit.nn.layers.depth import CONNECTIONS, output_layer
 from tagkit.nn.layers.documents import JoinedRows
 from tagkit.nn.layers.dropout import LockedDropout, WordDropout
@@ -35,6 +36,8 @@ def _recurrent(layer: LayerOptions) -> RecurrentLayer:
 LAYERS: dict[str, LayerKind] = {
     **dict.fromkeys(CELLS, LayerKind(_recurrent)),
     "transformer": TRANSFORMER,
+    "cnn": CNN,
+    "window": WINDOW,
 }
 
 
@@ -92,7 +95,7 @@ class Encoder(nn.Module):
                     merge=merge,
                     segment=segment,
                     dropout=dropout,
-                    lowest=number == 0,
+                    number=number,
                     topmost=number == layers - 1,
                 )
             )

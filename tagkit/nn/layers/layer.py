@@ -22,7 +22,7 @@ class LayerOptions:
         merge: of two directions, as in `merge_directions`.
         segment: steps that gradients go back at most; 0 for all.
         dropout: probability of a value, inside the layer.
-        lowest: whether it is the encoder's first layer.
+        number: of the layer, from 0.
         topmost: whether it is the encoder's last layer.
     """
 
@@ -34,8 +34,13 @@ class LayerOptions:
     merge: str
     segment: int
     dropout: float
-    lowest: bool
+    number: int
     topmost: bool
+
+    @property
+    def lowest(self) -> bool:
+        """Whether it is the encoder's first layer."""
+        return self.number == 0
 
 
 class EncoderLayer(nn.Module):

@@ -33,6 +33,8 @@ class CellOptions:
         norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
         positions: of `transformer`: how a token's position is known.
         max_positions: of `transformer` with learned positions: how many are told apart.
+        widths: of `cnn` and `window`: inputs that a state reads, odd numbers.
+        dilation: of `cnn`: how many times further apart these are in each layer above the lowest.
         transition_layers: of `deep-transition` and `recurrent-highway`: layers of a step, at least
             2.
         transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
@@ -50,6 +52,8 @@ class CellOptions:
     norm: Literal["before", "after"]
     positions: Literal["rotary", "sinusoidal", "learned"]
     max_positions: int
+    widths: tuple[int, ...]
+    dilation: int
     transition_layers: int
     transition_skip: bool
 

@@ -52,7 +52,7 @@ def encoder(case: str, seed: int) -> Encoder:
 
 def test_the_configuration_allows_the_cells_of_the_table() -> None:
     assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
-    assert LAYERS.keys() - {"transformer"} == CELLS.keys()
+    assert LAYERS.keys() - {"transformer", "cnn", "window"} == CELLS.keys()
     assert set(EQUATIONS) == set(CELLS)
     # Those that have no options of their own which the encoder's would stand for.
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*FUSED, "none"}
@@ -151,7 +151,7 @@ OTHERS: dict[str, Any] = {
     "activation": "relu", "init": "identity", "spectral_radius": 0.3, "chrono": 9, "leak": 0.3,
     "skip": 2, "periods": (1, 3), "heads": 1,
     "feed_forward": 1, "norm": "after", "positions": "sinusoidal", "max_positions": 2,
-    "transition_layers": 3, "transition_skip": False,
+    "transition_layers": 3, "transition_skip": False, "widths": (5,), "dilation": 2,
 }  # fmt: skip
 
 
@@ -163,7 +163,8 @@ def states_with(cell: str, **changes: Any) -> Tensor:
     layer = LAYERS[cell].build(
         LayerOptions(
             cell=cell, options=options, inputs=INPUTS, hidden=8, bidirectional=False,
-            merge="concat", segment=0, dropout=0, lowest=True, topmost=True,
+            merge="concat", segment=0, dropout=0,
+            number=int(cell == "cnn"), topmost=False,  # dilation is of layers above the lowest,
         )
     )  # fmt: skip
     found: Tensor = layer(drawn(3, 7, INPUTS), MASK)

@@ -49,7 +49,7 @@ def layer_options(case: Case, **changes: object) -> LayerOptions:
     )  # type: ignore[arg-type]
     made = LayerOptions(
         cell="transformer", options=options, inputs=INPUTS, hidden=HIDDEN, bidirectional=both,
-        merge="concat", segment=0, dropout=0, lowest=True, topmost=True,
+        merge="concat", segment=0, dropout=0, number=0, topmost=True,
     )  # fmt: skip
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -80,9 +80,7 @@ def encoder(case: Case, *, dropout: float = 0, seed: int = 2) -> Encoder:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("norm", ["before", "after"])
 def test_a_layer_equals_that_of_torch(norm: str, causal: bool) -> None:
-    ours = random_layer(
-        (norm, "sinusoidal", not causal), inputs=HIDDEN, lowest=False, topmost=False
-    )
+    ours = random_layer((norm, "sinusoidal", not causal), inputs=HIDDEN, number=1, topmost=False)
     theirs = nn.TransformerEncoderLayer(
         HIDDEN, HEADS, 2 * HIDDEN, dropout=0, batch_first=True, norm_first=norm == "before"
     )
