@@ -185,6 +185,7 @@ def test_a_search_keeps_the_trial_with_the_smallest_loss(folder: Path, tmp_path:
         ["encoder.cell=clockwork", "encoder.layers=2"],
         ["data.context=line", "data.unit=character"],
         ["encoder.cell=transformer", "encoder.layers=2"],
+        ["encoder.cell=window", "encoder.widths=[5]"],
         ["head.halt=true", "data.context=line", "train.batch_size=7"],
         ["head.end=length", "data.context=line", "head.free_running=2"],
         ["head.sampling=linear", "head.sampling_steps=20"],

@@ -9,6 +9,13 @@ matrix of the units' embeddings (the same, section on weight tying; Press and Wo
 Unit number u is row u + 1 of the embedding, whose row 0 is padding: what is predicted is the
 unknown unit (0) or a unit of the vocabulary (from 1 on).
 
+The class of a text can be known to the network that writes it, vector to sequence:
+
+    p(x[1..n] | c) = product over t of p(x[t] | x[1..t-1], c)
+
+(Goodfellow, Bengio and Courville, section 10.2.4, fig. 10.9.) The vector of the class is the
+initial state of the network, an input of every step, or both, as the book has it.
+
 The language-model loss of `train.lm_loss` predicts words beside what any model learns. Its layers
 are parameters of the model that is trained, so that optimizer, averages and checkpoints know them;
 a saved model is without them.
@@ -32,11 +39,11 @@ from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary, most_frequent, wo
 from tagkit.models.base.model import Model
 from tagkit.models.base.output import ModelOutput
 from tagkit.nn.heads.sampling import Sampling, as_in_prediction, with_drawn
-from tagkit.nn.layers.condition import Condition
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.recurrent_layer import detached
 from tagkit.nn.recurrence.cell import State
+from tagkit.nn.recurrence.weights import fresh_linear
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.language_loss import PREDICTED_WORDS, LanguageLoss
 from tagkit.nn.softmax.layer import UnitSoftmax
@@ -48,6 +55,49 @@ TEACHER_FORCING = Sampling("none", 0.0, 1)
 FIRST_ROW = UNKNOWN_ID  # of the embedding, that of unit number 0
 Change = Callable[[Tensor], Tensor]
 Carried = tuple[State, ...]  # the state of each layer; axis 1 of each tensor is the batch
+
+
+class Condition(nn.Module):
+    """Vectors of classes, and states to begin with.
+
+    Attributes:
+        log_prior: (classes,) log probability of each class, as counted in training.
+        every_step: whether the vector is an input of every step.
+    """
+
+    log_prior: Tensor
+
+    def __init__(self, *, classes: int, dim: int, context: str, hidden: int, states: int) -> None:
+        """Fresh weights.
+
+        Args:
+            classes: their number.
+            dim: of the network's inputs.
+            context: "initial", "every-step" or "both".
+            hidden: values of a state.
+            states: their number, of all layers.
+        """
+        super().__init__()
+        self.embedding = nn.Embedding(classes, dim)
+        nn.init.xavier_uniform_(self.embedding.weight)  # Glorot and Bengio 2010, eq. 16
+        self.every_step = context != "initial"
+        self.hidden = hidden
+        self.initial = None
+        if context != "every-step":
+            self.initial = fresh_linear(dim, hidden, states)
+        self.register_buffer("log_prior", torch.zeros(classes))
+
+    def forward(self, classes: Tensor) -> Tensor:
+        """(rows,) classes -> (rows, dim)."""
+        vectors: Tensor = self.embedding(classes)
+        return vectors
+
+    def states(self, vectors: Tensor) -> list[Tensor]:
+        """(rows, dim) -> (1, rows, hidden) of each state; none where they begin with zeros."""
+        if self.initial is None:
+            return []
+        found = torch.tanh(self.initial(vectors)).unsqueeze(0)
+        return [*torch.split(found, self.hidden, dim=2)]
 
 
 class LanguageModel(Model):

@@ -130,8 +130,8 @@ def test_the_reach_of_a_stack_grows_with_a_power_of_its_depth() -> None:
     options = replace(CELL_OPTIONS, widths=(3,), dilation=2)
     built = Encoder(
         cell="cnn", options=options, inputs=INPUTS, hidden=HIDDEN, layers=4, connection="none",
-        output_layers=(), bidirectional=True, merge="concat", segment=0, dropout=0, locked_dropout=0,
-        word_dropout=0,
+        output_layers=(), bidirectional=True, merge="concat", segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     inputs = torch.randn(1, 41, INPUTS, requires_grad=True)
     built(inputs, torch.ones(1, 41).bool())[0, 20].sum().backward()
