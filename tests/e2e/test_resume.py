@@ -91,6 +91,7 @@ OTHER_RUNS = [
     ["task=classify", "train.lm_loss=0.1", "train.precision=bf16"],
     ["encoder.init=normal", "encoder.spectral_radius=1.1", "encoder.chrono=9"],
     ["encoder.cell=echo-state", "encoder.leak=learned"],
+    ["encoder.cell=cnn", "encoder.widths=[5,3]", "encoder.layers=3", "encoder.dilation=2"],
     # The schedule counts steps of the run, not batches nor steps since it was resumed.
     ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=20"],
     ['data.tag_column=["UPOS", "MISC.NER"]', "head.kind=feedback",
