@@ -85,11 +85,12 @@ class EncoderConfig(Section):
         ),
     ] = (1, 2, 4, 8)
     # orthogonal: Saxe et al. 2014. identity: Le, Jaitly and Hinton 2015, with relu. xavier: Glorot
-    # and Bengio 2010.
+    # and Bengio 2010. sparse: Sutskever et al. 2013.
     init: Annotated[
-        Literal["orthogonal", "identity", "normal", "xavier"],
+        Literal["orthogonal", "identity", "normal", "xavier", "sparse"],
         Option(
-            "How the recurrent weights of each gate begin: orthogonal, identity, normal or xavier.",
+            "How the recurrent weights of each gate begin: orthogonal, identity, normal, xavier or "
+            "sparse, 15 connections a unit.",
             inherit=True,
             needs=Needs("encoder.cell", but=("echo-state", "sru", *NOT_RECURRENT)),
         ),

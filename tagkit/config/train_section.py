@@ -53,6 +53,14 @@ class TrainConfig(Section):
     momentum: Annotated[
         Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
     ] = 0.9
+    # Sutskever et al. 2013, section 2: the gradient is taken where the momentum leads.
+    nesterov: Annotated[
+        bool,
+        Option(
+            "Nesterov's momentum in sgd.",
+            needs=(Needs("train.optimizer", ("sgd",)), Needs("train.momentum", but=(0,))),
+        ),
+    ] = False
     weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.", needs=BY_GRADIENT)] = 0.0
     # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score
     # (`training/optim/lr_schedule.py`).

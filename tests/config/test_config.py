@@ -220,7 +220,7 @@ def test_truth_is_taken_by_the_options_that_are_true_or_false_alone(truth: str) 
         else:
             (problem,) = problems(f"{name}={truth}")
             assert problem.startswith(f"{name} = {truth}: expected "), problem
-    assert len(taken) == 10
+    assert len(taken) == 11
 
 
 @pytest.mark.parametrize(

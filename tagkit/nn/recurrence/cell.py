@@ -18,8 +18,8 @@ class CellOptions:
     """Options of cells; each cell reads its own and ignores the others.
 
     Attributes:
-        init: how recurrent weights begin: "orthogonal", "identity", "normal" or "xavier"
-            (`weights.py`).
+        init: how recurrent weights begin: "orthogonal", "identity", "normal", "xavier" or
+            "sparse" (`weights.py`).
         spectral_radius: that recurrent weights are scaled to, above 0; None for that of `init`.
         chrono: steps for which gates can keep the past at the beginning; 0 for biases of 0, and
             forget gates of 1.
@@ -40,7 +40,7 @@ class CellOptions:
         transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
     """
 
-    init: Literal["orthogonal", "identity", "normal", "xavier"]
+    init: Literal["orthogonal", "identity", "normal", "xavier", "sparse"]
     spectral_radius: float | None
     chrono: int
     activation: Literal["tanh", "relu"]

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from tagkit.nn.recurrence.cell import CellOptions, Network
 from tagkit.nn.recurrence.recurrence import Weights
 
+_CONNECTIONS = 15  # of a unit that begins with few
 _Network = TypeVar("_Network", bound=Network)
 
 
@@ -121,6 +122,13 @@ def fill_recurrent(weights: Tensor, options: CellOptions, gain: float) -> None:
         case "normal":
             # The radius of such a matrix comes near 1 with its size, and is 1 after scaling.
             nn.init.normal_(weights, std=len(weights) ** -0.5)
+            factor = gain if weights.is_meta else gain / spectral_radius(weights)
+        case "sparse":
+            # So many inputs of each unit, whatever their number (Martens 2010; Sutskever et al.
+            # 2013, section 3): units differ in what they read, and none saturates for their number.
+            kept = torch.rand_like(weights).argsort(1).argsort(1) < _CONNECTIONS
+            nn.init.normal_(weights)
+            weights.mul_(kept)
             factor = gain if weights.is_meta else gain / spectral_radius(weights)
         case "xavier":
             # Glorot and Bengio 2010, eq. 16: variances of states, not eigenvalues, are kept.

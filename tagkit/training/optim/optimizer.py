@@ -337,6 +337,7 @@ def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch
     options: dict[str, Any] = {"lr": fixed(settings.lr), "weight_decay": settings.weight_decay}
     if kind.momentum:
         options["momentum"] = settings.momentum
+        options["nesterov"] = settings.nesterov
     if kind.fused:
         options["fused"] = True  # one pass over each tensor; three times as fast on a CPU
     return kind.build(list(parameters), **options)

@@ -52,12 +52,15 @@ def test_each_gate_begins_as_the_option_says(cell: str) -> None:
     for gate in gates(built(cell, spectral_radius=1.5), cell):
         torch.testing.assert_close(gate @ gate.t(), 1.5**2 * torch.eye(HIDDEN))
     for init, radius, expected in (
-        ("normal", None, 1), ("normal", 1.2, 1.2), ("xavier", 0.7, 0.7),
+        ("normal", None, 1), ("normal", 1.2, 1.2), ("xavier", 0.7, 0.7), ("sparse", 1.2, 1.2),
     ):  # fmt: skip
         for gate in gates(built(cell, init=init, spectral_radius=radius), cell):
             found = float(spectral_radius(gate))
             assert found == pytest.approx(expected, rel=1e-4)
             assert not torch.allclose(gate @ gate.t(), torch.diag((gate @ gate.t()).diag()))
+    for gate in gates(built(cell, init="sparse", hidden=40), cell):
+        assert (gate != 0).sum(1).tolist() == [15] * 40
+        assert float(spectral_radius(gate)) == pytest.approx(1, rel=1e-4)
     for gate in gates(built(cell, init="xavier"), cell):
         largest = float(gate.abs().max())
         assert 0.9 * 0.5 < largest <= 0.5 + 1e-6  # sqrt(6 / (12 + 12))

@@ -241,6 +241,26 @@ def test_weight_decay_and_momentum_are_those_of_torch(
         torch.testing.assert_close(weight, twin)
 
 
+def test_the_momentum_of_nesterov_looks_ahead(tmp_path: Path) -> None:
+    options = ["train.optimizer=sgd", "train.nesterov=true", "train.momentum=0.7",
+               "train.max_grad_norm=0"]  # fmt: skip
+    run = prepare(tiny.config(tmp_path, *options, *QUIET), CPU)
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    assert run.model.head is not None
+    weight = run.model.head.linear.weight
+    expected, velocity = weight.detach().clone(), torch.zeros_like(weight)
+    for lr in (0.1, 0.05, 0.2):
+        batch = to_tensors(run.encoded.batch(np.arange(6)))
+        optimizer.before_forward(batch)
+        run.model(batch)[0].backward()
+        assert weight.grad is not None
+        gradient = weight.grad.clone()
+        velocity = 0.7 * velocity + gradient
+        expected -= lr * (gradient + 0.7 * velocity)
+        assert take_step(optimizer, lr, 1.0)
+        torch.testing.assert_close(weight.detach(), expected)
+
+
 @pytest.mark.parametrize(
     ("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)]
 )
