@@ -178,7 +178,8 @@ def copying(args: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
                  for _ in range(count)]  # fmt: skip
         file.write_text("".join(f"{each}\t{each}\n" for each in drawn))
     options = ["task=transduce", "encoder.hidden=64", "embeddings.word_dim=32",
-               "encoder.locked_dropout=0", "encoder.word_dropout=0", *args.options]  # fmt: skip
+               "decoder.attention=monotone", "train.max_epochs=24", "train.patience=24",
+               *args.options]  # fmt: skip
     for seed in args.seeds:
         row = _train(files, (args.output or folder) / f"copying-{seed}", options, seed)
         pairs = [(line.split("\t")[0],) * 2 for line in files[2].read_text().splitlines()]

@@ -10,7 +10,8 @@ where the state is that of the step before; `decoder.py` says how the two are th
     bilinear     s W h                         eq. 13.38
     additive     v . tanh(W s + V h + b)       Bahdanau et al. 2015
 
-"monotone" never looks back (Raffel et al. 2017, the expectation over hard alignments). From the
+"monotone" never looks back (Raffel et al. 2017: the expectation over hard alignments in training,
+with noise before the sigmoid, and hard alignments in prediction). From the
 place where it stopped for the unit before, it goes from symbol to symbol and stops at each with a
 probability p, at the last one for certain:
 
@@ -34,6 +35,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.recurrence.weights import fresh_linear
 
+_CERTAIN = 200.0  # a score whose sigmoid is 1
 _REACH = 2  # symbols, in both directions, to which the location of the step before reaches
 
 
@@ -188,9 +190,17 @@ class Location(Additive):
 
 
 class Monotone(Location):
-    """Which never looks back, and never stops at the place before the first symbol."""
+    """Which never looks back, and never stops at the place before the first symbol.
+
+    In training it is an expectation over where it may stop; in prediction it stops at the first
+    symbol with p > 0.5, however long the source. Noise in training makes p near 0 or 1.
+
+    Attributes:
+        noise: standard deviation of what is added to the scores in training.
+    """
 
     onwards = 1.0
+    noise = 1.0
 
     def forward(self, queries: Tensor, keys: Tensor, mask: Tensor, before: Tensor | None) -> Tensor:
         """As described in `Attention`; a product of matrices in place of a loop over symbols."""
@@ -198,6 +208,10 @@ class Monotone(Location):
         scores = self.located(queries, keys, before)  # (batch, queries, time)
         # log of the probability to go on: not from the last symbol, certainly from column 0
         last = mask.long().cumsum(1) == mask.sum(1, keepdim=True)  # and all padding behind it
+        if self.training:
+            scores = scores + self.noise * torch.randn_like(scores)
+        else:  # sigmoid(.) of it is 0 or 1
+            scores = torch.where(scores > 0, _CERTAIN, -_CERTAIN).to(scores.dtype)
         stops = torch.sigmoid(scores).masked_fill(last.unsqueeze(1), 1)
         goes_on = nn.functional.logsigmoid(-scores)
         # (batch, queries, 1 + time): the sum of all columns before one

@@ -9,7 +9,7 @@ import torch
 from decoders import COPIES, MASK, ROWS, SIZE, UNITS, begin, decoder, memory
 
 from tagkit.nn.decoder import END_ID, NOT_COPIED
-from tagkit.nn.decoder.attention import ATTENTIONS
+from tagkit.nn.decoder.attention import ATTENTIONS, Monotone
 from tagkit.nn.decoder.decoder import Decoder, JointDecoder, Memory, StepwiseDecoder, mean_of
 from tagkit.nn.generation.generate import Ending
 from tagkit.nn.generation.step import select_rows
@@ -65,7 +65,9 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
     def monotone(s: np.ndarray, before: np.ndarray) -> np.ndarray:
         stops = [0.0]
         for j in range(length):
-            stops.append(1.0 if j == length - 1 else sigmoid(located(s, before, j)))
+            at = located(s, before, j)
+            p = sigmoid(at) if built.training else float(at > 0)
+            stops.append(1.0 if j == length - 1 else p)
         found = np.zeros(length + 1)
         for j in range(length + 1):
             left = before[j]
@@ -132,9 +134,13 @@ def by_loops(built: Decoder, known: Memory, row: int, ids: list[int]) -> np.ndar
 ELMAN = [row for row in ROWS if row.get("cell", "elman") == "elman" and row.get("layers", 1) == 1]
 
 
+@pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("options", ELMAN, ids=str)
-def test_it_equals_loops_over_its_equations(options: dict[str, Any]) -> None:
-    built = decoder(**options)
+def test_it_equals_loops_over_its_equations(
+    options: dict[str, Any], training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Monotone, "noise", 0.0)
+    built = decoder(**options).train(training)
     known = memory(built)
     ids = torch.randint(0, UNITS, (len(MASK), STEPS), generator=torch.Generator().manual_seed(2))
     found = log_probs(built, known, ids).exp().detach().numpy()
