@@ -3,7 +3,7 @@
 With p the probability of each unit given those before it, and the end of each line a unit too:
 
     cross-entropy  H = -1/N sum log p      nats a unit (Jurafsky and Martin, section 3.7)
-    perplexity     exp(H)                  (the same, section 3.3; eq. 13.8 for recurrent networks)
+    perplexity     exp(H)                  (the same 2021, chapter 9, eqs. 9.1 and 9.2)
     bits per character  N H / (ln 2 C)     C characters, the line feeds among them
 
 Perplexities compare where units and text are the same; bits per character compare whatever the

@@ -2,7 +2,8 @@
 
 Three ways to end a sequence are known (Goodfellow, Bengio and Courville, section 10.2.3): a unit
 that means the end, a Bernoulli variable beside each unit that means to halt, and a length that is
-known beforehand. The first is a unit as all others, the second is `StepOutput.halt_probs`.
+predicted beforehand (10.34). The first is a unit as all others, the second is
+`StepOutput.halt_probs`, and with the third a model gives the end once as many units are written.
 """
 
 from dataclasses import dataclass
