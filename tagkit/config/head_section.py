@@ -227,7 +227,12 @@ class HeadConfig(Section):
             "How a line or string ends: with a symbol, one unit among the others; by halt, a "
             "logistic unit on each state; or after a length that is predicted first.",
             tasks=(*TEXT, *STRINGS),
-            needs=Needs("data.context", ("line",), exempt=STRINGS),
+            needs=Needs(
+                "data.context",
+                ("line",),
+                exempt=STRINGS,
+                alternative=Needs("data.condition", ("label",)),
+            ),
         ),
     ] = "symbol"
     # Lamb et al. 2016 name it; Goodfellow, Bengio and Courville, section 10.2.1.

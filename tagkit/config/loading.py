@@ -166,6 +166,8 @@ def unknown_option(name: str) -> str:
     """A sentence on a name that is no option's, with one that is near."""
     if name in REMOVED:
         return removed_option(name)
+    if name in RENAMED:
+        return f"{name} is now {RENAMED[name][0]}; as it was it takes true or false"
     # A section in place of one of its options: encoder=3.
     inside = [option for option in option_names() if option.startswith(f"{name}.")]
     if inside:

@@ -74,6 +74,11 @@ def test_a_label_says_what_follows_and_a_text_which_label_it_has(
         load_language_model(model)
     with refuses(DataError, "label", "'dog'"):
         load_language_model(model, label="dog")
+    # Training goes on from what it knows of labels.
+    further = settings(tmp_path, tmp_path / "further", f"train.init_from={model}", "train.lr=1e-9")
+    again = train(further)
+    assert isinstance(again.test, LanguageReport)
+    assert again.test.perplexity == pytest.approx(trained.test.perplexity, rel=1e-3)
     (tmp_path / "new.tsv").write_text("dog\tthe old one often eats bones\n")
     assert "dog" in program("eval", model, tmp_path / "new.tsv").err
     with refuses(DataError, "dog", "bee", "cat", "cow"):

@@ -52,6 +52,8 @@ _OF_HEADS = (
 # Output layers are about tags: a base model of another task has none to copy.
 _OUTPUT_LAYERS = "encoder.output_layers."
 _FIRST_LAYER = "encoder.layers.0."
+# What a language model knows of a line beside its units: of the same classes, if of any.
+_OF_LINES = ("condition.", "length.")
 
 
 def inherit_options(config: Config, base: Bundle, name: str) -> Config:
@@ -290,6 +292,8 @@ def _names_to_copy(
     for key, tensor in model.named_parameters():
         # What is of none of these is of training alone, such as the layers of a second loss.
         own = within_member(key)
+        if own.startswith(_OF_LINES) and key in weights and weights[key].shape == tensor.shape:
+            copied.append(key)
         if not own.startswith(("embed.", "encoder.", *heads)):
             continue
         old, new = weights.get(key), tensor.shape

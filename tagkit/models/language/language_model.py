@@ -98,6 +98,8 @@ class LanguageTask(Task):
         """
         refuse_inside(config.output.dir, config.data)
         if config.data.condition == "label":
+            if config.data.pairs:
+                _check_pairs(config)
             corpus = read_labelled_texts(config, given)
             for scored in filter(None, (corpus.dev, corpus.test)):
                 _refuse_unknown(scored, sorted(corpus.train.classes()))
@@ -432,6 +434,8 @@ def _of_labels(config: Config) -> Config:
         ConfigError: lines are not by themselves, or a state is wanted that there is none of.
     """
     data, decoder, cell = config.data, config.decoder, config.encoder.cell
+    if data.direction != "forward":
+        raise ConfigError("data.condition=label", ["needs data.direction=forward, found backward"])
     if "context" in data.model_fields_set and data.context != "line":
         raise ConfigError("data.condition=label", ["needs data.context=line, found stream"])
     if not LAYERS[cell].recurrent:
