@@ -10,6 +10,7 @@ import torch
 from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.training.setup.setup import prepare
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/textbook.md").read_text("utf-8")
 ROWS = [
