@@ -152,8 +152,8 @@ class EncoderConfig(Section):
         tuple[Annotated[int, Field(ge=1, le=1001)], ...],
         Field(min_length=1, max_length=20),
         Option(
-            "Tokens that a state of the cells cnn and window reads, odd numbers; each of several "
-            "gives a part of the values of cnn.",
+            "Tokens that a state of the cells cnn and window reads; each of several numbers gives "
+            "a part of its values.",
             inherit=True,
             needs=_OF_NEAR,
         ),
@@ -162,7 +162,8 @@ class EncoderConfig(Section):
         int,
         Field(ge=1, le=16),
         Option(
-            "Of the cell cnn: layer l, from 0, reads every d ** l-th token, the topmost each one.",
+            "Of the cell cnn: layer l, from 0, reads every d ** l-th token, at most every 256th, "
+            "and the topmost each one.",
             inherit=True,
             needs=Needs("encoder.cell", ("cnn",)),
         ),

@@ -120,7 +120,6 @@ class Config(Section):
             )
         _check_groups(self.encoder)
         _check_heads(self.encoder)
-        _check_widths(self.encoder)
         _check_units(self)
         if self.encoder.ensemble_size > 1 and (excluding := _excludes_ensemble(self)):
             raise ValueError(
@@ -205,33 +204,15 @@ def _check_units(config: Config) -> None:
 
 
 def _check_groups(encoder: EncoderConfig) -> None:
-    """Raise `ValueError` where a clockwork would have groups without units."""
-    needed = options_of(EncoderConfig)["periods"].needed
-    groups = len(encoder.periods)
-    if all(needs.are_met_by(encoder.cell) for needs in needed) and encoder.hidden < groups:
-        raise ValueError(
-            f"encoder.hidden = {encoder.hidden}: expected at least one unit for each of the "
-            f"{groups} groups of encoder.periods = {list(encoder.periods)}"
-        )
-
-
-def _check_widths(encoder: EncoderConfig) -> None:
-    """Raise `ValueError` where a width has no middle, or there are more widths than values."""
-    needed = options_of(EncoderConfig)["widths"].needed
-    if not all(needs.are_met_by(encoder.cell) for needs in needed):
-        return
-    even = next((width for width in encoder.widths if width % 2 == 0), None)
-    if even is not None:
-        raise ValueError(f"encoder.widths = {list(encoder.widths)}: expected odd numbers")
-    if len(encoder.widths) > encoder.hidden:
-        raise ValueError(
-            f"encoder.hidden = {encoder.hidden}: expected at least one for each of the "
-            f"{len(encoder.widths)} numbers of encoder.widths"
-        )
-    if encoder.cell == "window" and len(encoder.widths) > 1:
-        raise ValueError(
-            f"encoder.widths = {list(encoder.widths)}: expected one number with the cell window"
-        )
+    """Raise `ValueError` where a cell would have groups without units."""
+    for name, groups in (("periods", encoder.periods), ("widths", encoder.widths)):
+        needed = options_of(EncoderConfig)[name].needed
+        is_read = all(needs.are_met_by(encoder.cell) for needs in needed)
+        if is_read and encoder.hidden < len(groups):
+            raise ValueError(
+                f"encoder.hidden = {encoder.hidden}: expected at least one unit for each of the "
+                f"{len(groups)} groups of encoder.{name} = {list(groups)}"
+            )
 
 
 def _check_heads(encoder: EncoderConfig) -> None:

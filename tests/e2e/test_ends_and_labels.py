@@ -20,7 +20,7 @@ from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_model import LanguageTask
 from tagkit.models.language.language_network import FIRST_ROW, LanguageModel
 from tagkit.models.language.reader import LengthReader, Reader, reader_of
-from tagkit.models.language.text_scoring import classes_right
+from tagkit.models.language.text_scoring import NO_CLASS, class_figures
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.text.units import END
 
@@ -192,7 +192,8 @@ def test_the_class_of_a_line_is_the_most_probable_one_by_the_rule_of_bayes() -> 
     context = context_of(*LABELLED)
     model = network(context)
     model.count_classes(np.array([0, 0, 0, 1, 2, 2]))
-    ids, right = ids_of(LINES), 0
+    ids, right, nats = ids_of(LINES), 0, 0.0
+    own = np.array([0, NO_CLASS, 1, 1])
     assert model.condition is not None
     torch.testing.assert_close(
         model.condition.log_prior.exp(), torch.tensor([3, 1, 2]).double() / 6
@@ -205,8 +206,14 @@ def test_the_class_of_a_line_is_the_most_probable_one_by_the_rule_of_bayes() -> 
             ((score,),) = score_lines(read, [[text]])
             prior = float(model.condition.log_prior[CLASSES.index(label)])
             scores.append(score.log_probability + prior)
-        right += int(np.argmax(scores)) == OWN[number]
-    assert classes_right(model, ids, OWN) == right
+        right += int(np.argmax(scores)) == own[number]
+        # Of a class that is not known, the probability of the line whatever its class.
+        prior = model.condition.log_prior[own[number]]
+        known = scores[own[number]] - float(prior)
+        nats -= known if own[number] != NO_CLASS else float(np.logaddexp.reduce(scores))
+    found, count = class_figures(model, ids, own)
+    assert count == right
+    assert found == pytest.approx(nats)
 
 
 def test_a_label_is_needed_known_and_of_use() -> None:

@@ -26,11 +26,9 @@ LAYER_NAMES = {
     "cnn": "CNN",
     "window": "feed-forward network",
 }
-ONE_WAY = {
-    "transformer": "causal transformer",
-    "cnn": "causal CNN",
-}  # where it has a name of its own
-BOTH_WAYS = ("cnn", "window")  # which their name says
+# Where it has a name of its own, and where the name says so.
+ONE_WAY = {"transformer": "causal transformer", "cnn": "causal CNN"}
+BOTH_WAYS = ("cnn", "window")
 HEAD_NAMES = {
     "crf": "CRF",
     "viterbi": "softmax + tag bigrams",
@@ -77,12 +75,10 @@ def encoder_name(config: Config) -> str:
     """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
     name, both = LAYER_NAMES.get(encoder.cell, encoder.cell), ""
-    if encoder.bidirectional and encoder.cell in BOTH_WAYS:
-        pass
-    elif encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
-        both = "Bi" if name[0].isupper() else "bidirectional "
-    else:
+    if not encoder.bidirectional:
         name = ONE_WAY.get(encoder.cell, name)
+    elif encoder.cell not in BOTH_WAYS:  # "BiLSTM", but "bidirectional leaky RNN"
+        both = "Bi" if name[0].isupper() else "bidirectional "
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
     if encoder.connection != "none":
         layers += f"{encoder.connection} "

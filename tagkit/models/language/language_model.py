@@ -76,7 +76,7 @@ from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.pairs import DELIMITER, within
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.units import END, UNKNOWN, WordUnits
-from tagkit.wording import clipped, listed
+from tagkit.wording import clipped
 
 _MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
 
@@ -100,10 +100,7 @@ class LanguageTask(Task):
         if config.data.condition == "label":
             if config.data.pairs:
                 _check_pairs(config)
-            corpus = read_labelled_texts(config, given)
-            for scored in filter(None, (corpus.dev, corpus.test)):
-                _refuse_unknown(scored, sorted(corpus.train.classes()))
-            return corpus
+            return read_labelled_texts(config, given)
         return read_texts(config.data, given)
 
     def read_text(
@@ -115,9 +112,7 @@ class LanguageTask(Task):
             DataError: it cannot be read, or has no lines.
         """
         if data.condition == "label":
-            split = read_labelled_text(path, data, units_of(vocabulary), given)
-            _refuse_unknown(split, vocabulary.classes)
-            return split
+            return read_labelled_text(path, data, units_of(vocabulary), given)
         return read_text(path, data, units_of(vocabulary), given)
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
@@ -417,14 +412,6 @@ def _check_pairs(config: Config) -> None:
         if found != needed:
             problem = f"needs {name}={needed}, found {found}".lower()
             raise ConfigError("data.pairs", [problem])
-
-
-def _refuse_unknown(split: Split, classes: Sequence[str]) -> None:
-    """Raise `DataError` where texts have a class that the model is not given in training."""
-    if unknown := [each for each in split.classes() if each not in classes]:
-        raise DataError(
-            f"{split.path}: the model knows no class {listed(unknown)}; it has {listed(classes)}"
-        )
 
 
 def _of_labels(config: Config) -> Config:

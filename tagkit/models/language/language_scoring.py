@@ -16,8 +16,8 @@ from tagkit.models.base.device import to_tensors
 from tagkit.models.base.task_records import ModelContext
 from tagkit.models.language.language_network import FIRST_ROW, LanguageModel
 from tagkit.models.language.text_scoring import (
+    class_figures,
     class_ids,
-    classes_right,
     ids_of,
     unit_nats,
     unit_nats_by_line,
@@ -64,16 +64,12 @@ def language_report(
         if pairs and on_pairs:
             nats, units, unknown = pairs.nats, pairs.units, pairs.unknown
             continue
-        classes = None
         if model.condition is not None:
             assert isinstance(text, UnitLines)
-            classes = class_ids(text, context.vocabulary)
-            right = (right or 0) + classes_right(model, ids, classes)
-        if by_line:
-            parts = unit_nats_by_line(model, ids, classes)
+            nats, right = class_figures(model, ids, class_ids(text, context.vocabulary))
         else:
-            parts = unit_nats(model, ids, cache=cache)
-        nats += sum(float(part.sum(dtype=torch.float64)) for part in parts)
+            parts = unit_nats_by_line(model, ids) if by_line else unit_nats(model, ids, cache=cache)
+            nats += sum(float(part.sum(dtype=torch.float64)) for part in parts)
         units += len(ids) - 1
         unknown += sum(map(len, places_of(ids, UNKNOWN_ID)))
     return LanguageReport(

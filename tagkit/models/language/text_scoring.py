@@ -27,6 +27,7 @@ from tagkit.text.pairs import DELIMITER, PairUnits
 from tagkit.text.records import Sentence
 from tagkit.text.units import END, Units, WordUnits
 
+NO_CLASS = -1
 _SCORED_AT_ONCE = 512  # units whose states are in memory together
 
 
@@ -67,39 +68,38 @@ def unit_nats(
 
 
 @torch.inference_mode()
-def unit_nats_by_line(
-    model: LanguageModel, ids: UnitIds, classes: Ids | None = None
-) -> Iterator[Tensor]:
-    """The same where each line is a text by itself; lines come in order of length.
-
-    Args:
-        model: of its units.
-        ids: (units + 1,) of the text, the end of a line first.
-        classes: (lines,) of each, where the model reads them.
-    """
-    for batch in _line_batches(model, lines_of(ids, classes)):
+def unit_nats_by_line(model: LanguageModel, ids: UnitIds) -> Iterator[Tensor]:
+    """The same where each line is a text by itself; lines come in order of length."""
+    for batch in _line_batches(model, lines_of(ids)):
         yield -model.line_log_probs(batch)[batch.tokens.mask].cpu()
 
 
 @torch.inference_mode()
-def classes_right(model: LanguageModel, ids: UnitIds, classes: Ids) -> int:
-    """How many lines have the class argmax p(class) p(line | class), as a generative classifier.
+def class_figures(model: LanguageModel, ids: UnitIds, classes: Ids) -> tuple[float, int]:
+    """Nats of lines given their class, and how many have the class argmax p(class) p(line | class).
 
-    Arguments as of `unit_nats_by_line`.
+    Of a class that the model does not know, a line has log sum over all p(class) p(line | class).
+
+    Args:
+        model: that is given classes.
+        ids: (units + 1,) of the text, the end of a line first.
+        classes: (lines,) of each; `NO_CLASS` where the model does not know it.
     """
     assert model.condition is not None
     prior = model.condition.log_prior
-    right = 0
+    nats, right = 0.0, 0
     for batch in _line_batches(model, lines_of(ids, classes)):
-        # (lines,) of each class -> (lines, classes)
-        scores = [
-            float(log_p) + model.line_log_probs(
-                batch, torch.full_like(batch.target(CLASSES), number)
-            ).sum(1)
-            for number, log_p in enumerate(prior)
-        ]  # fmt: skip
-        right += int((torch.stack(scores, 1).argmax(1) == batch.target(CLASSES)).sum())
-    return right
+        own = batch.target(CLASSES)
+        # (lines,) of each class -> (lines, classes), with what is known of all of them
+        given = torch.stack([
+            model.line_log_probs(batch, torch.full_like(own, number)).sum(1)
+            for number in range(len(prior))
+        ], 1)  # fmt: skip
+        joint = given.double() + prior
+        of_own = given.double().gather(1, own.clamp(min=0).unsqueeze(1)).squeeze(1)
+        nats -= float(torch.where(own == NO_CLASS, joint.logsumexp(1), of_own).sum())
+        right += int((joint.argmax(1) == own).sum())
+    return nats, right
 
 
 def _line_batches(model: LanguageModel, lines: UnitStream) -> Iterator[Batch[Tensor]]:
@@ -110,10 +110,9 @@ def _line_batches(model: LanguageModel, lines: UnitStream) -> Iterator[Batch[Ten
 
 
 def class_ids(lines: UnitLines, vocabulary: Vocabulary) -> Ids:
-    """(lines,) number of the class of each line, as the model has them."""
-    numbers = {name: number for number, name in enumerate(vocabulary.classes)}
-    found = [numbers[label] for label in lines.own_classes]
-    return np.array(found, dtype=np.int64)
+    """(lines,) number of the class of each line, as the model has them; else `NO_CLASS`."""
+    found = map(vocabulary.class_id, lines.own_classes)
+    return np.array([NO_CLASS if number is None else number for number in found], dtype=np.int64)
 
 
 def units_of(vocabulary: Vocabulary) -> Units:

@@ -11,9 +11,9 @@ where the state is that of the step before; `decoder.py` says how the two are th
     additive     v . tanh(W s + V h + b)       Bahdanau et al. 2015
 
 "monotone" never looks back (Raffel et al. 2017: the expectation over hard alignments in training,
-with noise before the sigmoid, and hard alignments in prediction). From the
-place where it stopped for the unit before, it goes from symbol to symbol and stops at each with a
-probability p, at the last one for certain:
+with noise before the sigmoid, and hard alignments in prediction). From the place where it stopped
+for the unit before, it goes from symbol to symbol and stops at each with a probability p, at the
+last one for certain:
 
     p[i, j] = sigmoid(additive score + sum over o of w[o] weights[i-1, j-o])
     weights[i, k] = p[i, k] * sum over j <= k of weights[i-1, j]

@@ -33,7 +33,7 @@ class CellOptions:
         norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
         positions: of `transformer`: how a token's position is known.
         max_positions: of `transformer` with learned positions: how many are told apart.
-        widths: of `cnn` and `window`: inputs that a state reads, odd numbers.
+        widths: of `cnn` and `window`: inputs that a state reads.
         dilation: of `cnn`: how many times further apart these are in each layer above the lowest.
         transition_layers: of `deep-transition` and `recurrent-highway`: layers of a step, at least
             2.

@@ -12,6 +12,7 @@ from equations import EQUATIONS
 from torch import Tensor, nn
 
 from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed, carried_by_models, options_of
+from tagkit.config.values import NOT_RECURRENT
 from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.encoder import LAYERS, Encoder
 from tagkit.nn.layers.layer import LayerOptions
@@ -52,7 +53,8 @@ def encoder(case: str, seed: int) -> Encoder:
 
 def test_the_configuration_allows_the_cells_of_the_table() -> None:
     assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
-    assert LAYERS.keys() - {"transformer", "cnn", "window"} == CELLS.keys()
+    assert LAYERS.keys() - {*NOT_RECURRENT} == CELLS.keys()
+    assert [name for name, kind in LAYERS.items() if not kind.recurrent] == [*NOT_RECURRENT]
     assert set(EQUATIONS) == set(CELLS)
     # Those that have no options of their own which the encoder's would stand for.
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*FUSED, "none"}
