@@ -201,13 +201,15 @@ def classes(args: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
     for name, files in (("trec", trec), ("travel", travel)):
         for count in args.texts:
             few = _first(files["train"], count, folder / f"{name}-{count}{files['train'].suffix}")
-            # A model without labels: one that has the same for all texts.
+            # A model without labels: one whose labels say nothing, one line's A, the next one's B.
             same = {}
             for file in (few, files["test"]):
                 same[file] = folder / f"{file.stem}-same.tsv"
                 cut = " " if name == "trec" else "\t"
                 texts = [line.split(cut, 1)[1] for line in file.read_text("utf-8").splitlines()]
-                same[file].write_text("".join(f"text\t{text}\n" for text in texts), "utf-8")
+                same[file].write_text(
+                    "".join(f"{'AB'[at % 2]}\t{text}\n" for at, text in enumerate(texts)), "utf-8"
+                )
             for seed in args.seeds:
                 row = {"corpus": name, "texts": count, "seed": seed}
                 for what, options, own, test in (
