@@ -86,11 +86,13 @@ class EmbeddingsConfig(Section):
         ),
     ] = False
     # The final states of both directions are the word's spelling (Ling et al. 2015; Lample et al.
-    # 2016); "none" leaves a word that is unknown without any features.
+    # 2016), or the largest values of a convolution (Ma and Hovy 2016); "none" leaves a word that is
+    # unknown without any features.
     char_cell: Annotated[
         CharCell,
         Option(
-            "Recurrent cell over the characters of a word.",
+            "Cell over the characters of a word: a recurrent one, cnn (the maximum of a "
+            "convolution), or none.",
             inherit=True,
             otherwise="none",
             tasks=LABELS,
@@ -105,12 +107,22 @@ class EmbeddingsConfig(Section):
     char_hidden: Annotated[
         Size,
         Option(
-            "Hidden units over characters, for each direction.",
+            "Hidden units over characters, for each direction; of cnn half of its values.",
             inherit=True,
             tasks=LABELS,
             needs=_WITH_CHARACTERS,
         ),
     ] = 50
+    char_layers: Annotated[
+        int,
+        Field(ge=1, le=100),
+        Option(
+            "Number of recurrent layers over characters.",
+            inherit=True,
+            tasks=LABELS,
+            needs=Needs("embeddings.char_cell", but=("none", "cnn")),
+        ),
+    ] = 1
     # The network over the characters learns them only from thousands of sentences. Beside
     # pretrained vectors they lower the scores of all but the smallest corpora:
     # `training/setup/defaults.py`.

@@ -33,7 +33,15 @@ _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 _OF_NEAR = Needs("encoder.cell", ("cnn", "window"))
 _WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
 # Their rows, which use it, are torch's: a law of the table of cells holds this list.
-_WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
+_WITH_GATES = Needs(
+    "encoder.cell",
+    ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky", "skip-lstm"),
+)
+_WITHOUT_GATES = (
+    "elman", "leaky", "skip", "clockwork", "output-feedback", "echo-state", "deep-transition",
+)  # fmt: skip
+_Leak = Annotated[float, Field(gt=0, le=1)]
+_Delay = Annotated[int, Field(ge=2, le=1000)]
 
 
 class EncoderConfig(Section):
@@ -53,26 +61,30 @@ class EncoderConfig(Section):
     activation: Annotated[
         Literal["tanh", "relu"],
         Option(
-            "Activation of the cell elman.", inherit=True, needs=Needs("encoder.cell", ("elman",))
+            "Activation of cells without gates.",
+            inherit=True,
+            needs=Needs("encoder.cell", _WITHOUT_GATES),
         ),
     ] = "tanh"
     # 1 - a in h = a h' + (1 - a) tanh(...): 1 keeps nothing of the state, as an Elman cell.
     leak: Annotated[
-        Literal["spectrum", "learned"] | Annotated[float, Field(gt=0, le=1)],
+        Literal["spectrum", "learned"]
+        | _Leak
+        | Annotated[tuple[_Leak, ...], Field(min_length=1, max_length=100)],
         Option(
-            "Share of a unit's state that a step replaces, for the cells leaky and echo-state: a "
-            "number, spectrum for time scales from 1 to 32 tokens, or learned.",
+            "Share of a unit's state that a step replaces, for leaky and echo-state: a number, a "
+            "list for groups of units, spectrum for scales of 1 to 32 tokens, or learned.",
             inherit=True,
             needs=Needs("encoder.cell", ("leaky", "echo-state")),
         ),
     ] = "spectrum"
     skip: Annotated[
-        int,
-        Field(ge=2, le=1000),
+        _Delay | Annotated[tuple[_Delay, ...], Field(min_length=1, max_length=20)],
         Option(
-            "Tokens that the second recurrent connection of the cell skip reaches back.",
+            "Tokens that the further recurrent connection of the cells skip and skip-lstm reaches "
+            "back, or each of several.",
             inherit=True,
-            needs=Needs("encoder.cell", ("skip",)),
+            needs=Needs("encoder.cell", ("skip", "skip-lstm")),
         ),
     ] = 5
     # Of a sentence of 25 words the slowest group then reads four.
@@ -189,6 +201,14 @@ class EncoderConfig(Section):
             needs=Needs("encoder.cell", ("deep-transition",)),
         ),
     ] = True
+    # GBC, figure 10.13b; Pascanu et al. 2014.
+    input_layers: Annotated[
+        tuple[Size, ...],
+        Option(
+            "Units of feed-forward layers between the vector of a token and the first layer.",
+            inherit=True,
+        ),
+    ] = ()
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
     layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
     # He et al. 2016; Srivastava et al. 2015. Past the first layer, whose input has another width,

@@ -14,15 +14,15 @@ Value = TypeVar("Value")
 # Chosen from the size of the training corpus (`training/setup/defaults.py`).
 Auto = Literal["auto"]
 Cell = Literal[
-    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
-    "output-feedback", "echo-state", "sru", "deep-transition",
+    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
+    "clockwork", "output-feedback", "echo-state", "sru", "deep-transition",
     "recurrent-highway", "transformer", "cnn", "window",
 ]  # fmt: skip
 NOT_RECURRENT = ("transformer", "cnn", "window")
 # A decoder is read step by step.
 DecoderCell = Literal[
-    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
-    "output-feedback", "echo-state", "sru", "deep-transition", "recurrent-highway",
+    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
+    "clockwork", "output-feedback", "echo-state", "sru", "deep-transition", "recurrent-highway",
 ]  # fmt: skip
 PairUnit = Literal["character", "word", "tokens", "bpe"]
 Format = Literal[
@@ -30,7 +30,11 @@ Format = Literal[
     "jsonl-spans", "jsonl-texts", "brat", "slash", "parallel", "tsv", "csv", "fasttext", "trec",
     "trees", "folder", "text",
 ]  # fmt: skip
-CharCell = Literal["lstm", "gru", "elman", "none"]  # the cells without options, and "none"
+CharCell = Literal[
+    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
+    "clockwork", "output-feedback", "echo-state", "sru", "deep-transition", "recurrent-highway",
+    "cnn", "none",
+]  # fmt: skip
 Pooling = Literal[
     "auto", "last", "mean", "max", "mean+max", "concat", "attention", "scaled-attention"
 ]

@@ -69,6 +69,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("decoder.layers", ["1", "20"], [("0", NOT_BELOW_1), ("21", "a number less than or equal to 20")]),
     ("data.max_length", ["2"], [("1", "a number greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "a number less than or equal to 100")]),
+    ("embeddings.char_layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "a number less than or equal to 100")]),
     ("encoder.ensemble_size", ["1", "20"], [("0", NOT_BELOW_1), ("21", "a number less than or equal to 20")]),
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "a number greater than or equal to 2"), ("101", "a number less than or equal to 100")]),
@@ -198,7 +199,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     # Several columns are the task "tag" with a list in data.tag_column.
     assert allowed(Config, "task") == tuple(task for task in TASKS if task != COLUMNS)
     assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
-    assert set(allowed(EmbeddingsConfig, "char_cell")) < {*CELLS, "none"}
+    assert set(allowed(EmbeddingsConfig, "char_cell")) == {*CELLS, "cnn", "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
     assert allowed(HeadConfig, "sampling") == tuple(SAMPLINGS)

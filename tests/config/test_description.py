@@ -17,7 +17,9 @@ def described(name: str) -> tuple[str, str, tuple[str, ...]]:
 
 def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
     assert described("embeddings.char_cell") == (
-        '"lstm"', "Recurrent cell over the characters of a word: lstm, gru, elman or none.",
+        '"lstm"',
+        "Cell over the characters of a word: a recurrent one, cnn (the maximum of a convolution), "
+        "or none.",
         ('Not with task = "language-model" or "transduce".',),
     )  # fmt: skip
     assert described("data.dev_file") == (

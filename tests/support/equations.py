@@ -18,12 +18,16 @@ def sigmoid(scores: Array) -> Array:
     return found
 
 
+def activation(options: CellOptions, scores: Array) -> Array:
+    found: Array = np.tanh(scores) if options.activation == "tanh" else np.maximum(scores, 0)
+    return found
+
+
 def elman(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
     states = [np.zeros(p["weight_hh_l0"].shape[1])]
     for x in inputs:
         a = p["weight_ih_l0"] @ x + p["bias_ih_l0"] + p["weight_hh_l0"] @ states[-1]
-        a = a + p["bias_hh_l0"]
-        states.append(np.tanh(a) if options.activation == "tanh" else np.maximum(a, 0))
+        states.append(activation(options, a + p["bias_hh_l0"]))
     return states[1:]
 
 
@@ -87,20 +91,39 @@ def leaky(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
     elif options.leak == "spectrum":
         leak = np.array([1 / 32 ** ((unit + 0.5) / hidden) for unit in range(hidden)])
     else:
-        leak = np.full(hidden, float(options.leak))
+        rates = options.leak if isinstance(options.leak, tuple) else (options.leak,)
+        leak = np.array([rates[unit * len(rates) // hidden] for unit in range(hidden)], float)
     a, states = 1 - leak, [np.zeros(hidden)]
     for x in inputs:
-        new = np.tanh(p["weight_ih"] @ x + p["weight_hh"] @ states[-1] + p["bias"])
+        new = activation(options, p["weight_ih"] @ x + p["weight_hh"] @ states[-1] + p["bias"])
         states.append(a * states[-1] + (1 - a) * new)
     return states[1:]
 
 
+def _skip_sums(p: Weights, options: CellOptions, x: Array, states: list[Array]) -> Array:
+    sums = p["weight_ih"] @ x + p["weight_hh"] @ states[-1] + p["bias"]
+    matrices = np.split(p["weight_skip"], len(options.skip))
+    for delay, matrix in zip(options.skip, matrices, strict=True):
+        if delay <= len(states):
+            sums = sums + matrix @ states[-delay]
+    return sums
+
+
 def skip(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
-    states = [np.zeros(len(p["bias"]))] * options.skip  # h[-d] to h[-1]
+    states = [np.zeros(len(p["bias"]))]
     for x in inputs:
-        recurrent = p["weight_hh"] @ states[-1] + p["weight_skip"] @ states[-options.skip]
-        states.append(np.tanh(p["weight_ih"] @ x + recurrent + p["bias"]))
-    return states[options.skip :]
+        states.append(activation(options, _skip_sums(p, options, x, states)))
+    return states[1:]
+
+
+def skip_lstm(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    c = np.zeros(len(p["bias"]) // 4)
+    states = [c]
+    for x in inputs:
+        i, f, g, o = np.split(_skip_sums(p, options, x, states), 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        states.append(sigmoid(o) * np.tanh(c))
+    return states[1:]
 
 
 def clockwork(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
@@ -113,7 +136,9 @@ def clockwork(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
             if t % options.periods[group] == 0:
                 read = [other for other in range(hidden) if group_of[other] >= group]
                 product = p["weight_hh"][unit, read] @ states[-1][read]
-                state[unit] = np.tanh(p["weight_ih"][unit] @ x + product + p["bias"][unit])
+                state[unit] = activation(
+                    options, p["weight_ih"][unit] @ x + product + p["bias"][unit]
+                )
         states.append(state)
     return states[1:]
 
@@ -121,7 +146,7 @@ def clockwork(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
 def output_feedback(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
     outputs = [np.zeros(len(p["bias"]))]
     for x in inputs:
-        h = np.tanh(p["weight_ih"] @ x + p["weight_hh"] @ outputs[-1] + p["bias"])
+        h = activation(options, p["weight_ih"] @ x + p["weight_hh"] @ outputs[-1] + p["bias"])
         outputs.append(p["weight_out"] @ h + p["bias_out"])
     return outputs[1:]
 
@@ -142,12 +167,12 @@ def deep_transition(p: Weights, options: CellOptions, inputs: Array) -> list[Arr
     first, *deeper = np.split(p["weight_hh"], options.transition_layers)
     states = [np.zeros(len(p["bias"]))]
     for x in inputs:
-        a = np.tanh(p["weight_ih"] @ x + first @ states[-1] + p["bias"])
+        a = activation(options, p["weight_ih"] @ x + first @ states[-1] + p["bias"])
         for k, u in enumerate(deeper, start=2):
             scores = u @ a + p["bias_deeper"][k - 2]
             if options.transition_skip and k == options.transition_layers:
                 scores = scores + p["weight_skip"] @ states[-1]
-            a = np.tanh(scores)
+            a = activation(options, scores)
         states.append(a)
     return states[1:]
 
@@ -175,6 +200,7 @@ EQUATIONS: dict[str, Equations] = {
     "gru-reset-before": gru_reset_before,
     "leaky": leaky,
     "skip": skip,
+    "skip-lstm": skip_lstm,
     "clockwork": clockwork,
     "output-feedback": output_feedback,
     "echo-state": leaky,

@@ -17,6 +17,7 @@ from tagkit.nn.feature_crf.feature_crf import FeatureCrf
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.layers.embedding import (
     AffixEmbedding,
+    CharConvolution,
     CharEncoder,
     ContextualInput,
     SharedVectors,
@@ -61,15 +62,7 @@ def build_embedding(
     # words, affixes, contextual states, features, encoder, heads. Another order would give other
     # weights for a seed.
     embeddings = config.embeddings
-    chars = None
-    if embeddings.char_cell != "none":
-        chars = CharEncoder(
-            chars=len(vocabulary.chars) + RESERVED,
-            dim=embeddings.char_dim,
-            cell=embeddings.char_cell,
-            options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
-            hidden=embeddings.char_hidden,
-        )
+    chars = _build_chars(config, len(vocabulary.chars) + RESERVED)
     words = (
         WordEmbedding(
             words=len(vocabulary.words) + RESERVED,
@@ -102,6 +95,23 @@ def build_embedding(
     )
 
 
+def _build_chars(config: Config, chars: int) -> CharEncoder | CharConvolution | None:
+    embeddings = config.embeddings
+    if embeddings.char_cell == "none":
+        return None
+    if embeddings.char_cell == "cnn":
+        outputs = 2 * embeddings.char_hidden  # as many as of two directions
+        return CharConvolution(chars=chars, dim=embeddings.char_dim, outputs=outputs)
+    return CharEncoder(
+        chars=chars,
+        dim=embeddings.char_dim,
+        cell=embeddings.char_cell,
+        options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
+        hidden=embeddings.char_hidden,
+        layers=embeddings.char_layers,
+    )
+
+
 def cell_options(encoder: EncoderConfig) -> CellOptions:
     """The options of the encoder's cell."""
     return CellOptions(
@@ -110,7 +120,7 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         spectral_radius=None if encoder.spectral_radius == "auto" else encoder.spectral_radius,
         chrono=encoder.chrono,
         leak=encoder.leak,
-        skip=encoder.skip,
+        skip=encoder.skip if isinstance(encoder.skip, tuple) else (encoder.skip,),
         periods=encoder.periods,
         heads=encoder.heads,
         feed_forward=encoder.feed_forward,
@@ -152,6 +162,7 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         hidden=encoder.hidden,
         layers=encoder.layers,
         connection=encoder.connection,
+        input_layers=encoder.input_layers,
         output_layers=encoder.output_layers,
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,

@@ -17,6 +17,7 @@ LAYER_NAMES = {
     "gru-reset-before": "reset-before GRU",
     "leaky": "leaky RNN",
     "skip": "skip RNN",
+    "skip-lstm": "skip LSTM",
     "clockwork": "clockwork RNN",
     "output-feedback": "output-feedback RNN",
     "echo-state": "echo-state network",
@@ -82,9 +83,10 @@ def encoder_name(config: Config) -> str:
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
     if encoder.connection != "none":
         layers += f"{encoder.connection} "
+    below = "MLP and " if encoder.input_layers else ""
     output = " and MLP" if encoder.output_layers else ""
     ensemble = f"{encoder.ensemble_size} x " if encoder.ensemble_size > 1 else ""
-    return f"{ensemble}{layers}{both}{name}{output}"
+    return f"{ensemble}{below}{layers}{both}{name}{output}"
 
 
 def tag_heads(config: Config) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ _OF_HEADS = (
 )  # fmt: skip
 # Output layers are about tags: a base model of another task has none to copy.
 _OUTPUT_LAYERS = "encoder.output_layers."
-_FIRST_LAYER = "encoder.layers.0."
+_FIRST_LAYERS = ("encoder.layers.0.", "encoder.input_layers.0.")
 # What a language model knows of a line beside its units: of the same classes, if of any.
 _OF_LINES = ("condition.", "length.")
 
@@ -304,7 +304,7 @@ def _names_to_copy(
             own.startswith(heads)
             or old.shape == new
             or (own.startswith(_TABLES) and _has_more_rows(old.shape, new))
-            or (added and own.startswith(_FIRST_LAYER) and _reads_more(old.shape, new, wider))
+            or (added and own.startswith(_FIRST_LAYERS) and _reads_more(old.shape, new, wider))
         ):
             copied.append(key)
         else:
@@ -323,8 +323,10 @@ def _has_more_rows(old: torch.Size, new: torch.Size) -> bool:
 
 
 def _reads_more(old: torch.Size, new: torch.Size, inputs: tuple[int, int]) -> bool:
-    """Whether a matrix reads vectors with more values, the base model's first: more columns."""
-    return len(old) == len(new) == 2 and old[0] == new[0] and (old[1], new[1]) == inputs
+    """Whether a weight reads vectors with more values, the base model's first: more columns."""
+    # A convolution's has the width as its third dimension.
+    others_same = old[:1] == new[:1] and old[2:] == new[2:]
+    return len(old) > 1 and others_same and (old[1], new[1]) == inputs
 
 
 def _titles(model: Model) -> dict[str, str]:

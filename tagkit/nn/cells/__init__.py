@@ -9,7 +9,7 @@ from tagkit.nn.cells.leaky import LEAKY
 from tagkit.nn.cells.lstm import LSTM, PEEPHOLE_LSTM
 from tagkit.nn.cells.output_feedback import OUTPUT_FEEDBACK
 from tagkit.nn.cells.recurrent_highway import RECURRENT_HIGHWAY
-from tagkit.nn.cells.skip import SKIP
+from tagkit.nn.cells.skip import SKIP, SKIP_LSTM
 from tagkit.nn.cells.sru import SRU
 from tagkit.nn.recurrence.cell import Cell
 
@@ -22,6 +22,7 @@ CELLS: dict[str, Cell] = {
     "gru-reset-before": GRU_RESET_BEFORE,
     "leaky": LEAKY,
     "skip": SKIP,
+    "skip-lstm": SKIP_LSTM,
     "clockwork": CLOCKWORK,
     "output-feedback": OUTPUT_FEEDBACK,
     "echo-state": ECHO_STATE,

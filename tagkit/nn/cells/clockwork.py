@@ -29,6 +29,7 @@ class ClockworkNetwork(LoopNetwork):
         # the same number for all sentences; as a tensor with an axis of the batch it is carried
         # from segment to segment as states are.
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden, 1])
+        self.take_activation(options)
         self.periods = options.periods
         self.weight_hh = fresh_recurrent_weights(1, hidden, options)
 
@@ -58,7 +59,7 @@ class ClockworkNetwork(LoopNetwork):
     ) -> tuple[Values, tuple[Values, ...]]:
         """The equation of one step."""
         (before, step), (product,), (periods, cycle) = state, products, constants
-        new = functions.tanh(projected + product(before))
+        new = functions.activation(projected + product(before))
         # (..., 1) % (hidden,) -> (..., hidden)
         after = functions.where(step % periods == 0, new, before)
         return after, (after, (step + 1) % cycle)

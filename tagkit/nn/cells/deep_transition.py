@@ -27,6 +27,7 @@ class DeepTransitionNetwork(LoopNetwork):
         """A step has `options.transition_layers` layers, K, each of `hidden` units."""
         layers = options.transition_layers
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden])
+        self.take_activation(options)
         # U_1 to U_K, and b_2 to b_K; b_1 is the bias of the input product.
         self.weight_hh = fresh_recurrent_weights(layers, hidden, options)
         self.bias_deeper = nn.Parameter(torch.zeros(layers - 1, hidden))
@@ -49,9 +50,9 @@ class DeepTransitionNetwork(LoopNetwork):
     ) -> tuple[Values, tuple[Values, ...]]:
         """The equation of one step."""
         (before,), (first, *deeper) = state, products
-        after = functions.tanh(projected + first(before))
+        after = functions.activation(projected + first(before))
         for product, bias in zip(deeper, constants, strict=True):
-            after = functions.tanh(product(after) + bias)
+            after = functions.activation(product(after) + bias)
         return after, (after,)
 
 
@@ -84,7 +85,7 @@ class ShortenedTransitionNetwork(DeepTransitionNetwork):
         """The equation of one step."""
         (before,), (*layers, last, skipping), (*biases, bias) = state, products, constants
         inner, _ = DeepTransitionNetwork.advance(projected, state, layers, biases, functions)
-        after = functions.tanh(last(inner) + skipping(before) + bias)
+        after = functions.activation(last(inner) + skipping(before) + bias)
         return after, (after,)
 
 

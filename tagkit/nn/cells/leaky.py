@@ -5,8 +5,9 @@
 A unit remembers about 1 / (1 - a) steps: one with a near 1 integrates over a long past, one with
 a = 0 is a unit of Elman's (Mozer 1992; El Hihi and Bengio 1996; Jaeger et al. 2007; Goodfellow,
 Bengio and Courville, section 10.9.2). The option is the leaking rate 1 - a, as in the literature on
-echo-state networks: a number for all units, fixed rates over a spectrum of time scales, or rates
-that are trained and begin with that spectrum.
+echo-state networks: a number for all units or for each of several groups (Goodfellow, Bengio and
+Courville, section 10.9.3), fixed rates over a spectrum of time scales, or rates that are trained
+and begin with that spectrum.
 """
 
 import math
@@ -28,6 +29,7 @@ class LeakyNetwork(LoopNetwork):
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`options.leak` as `CellOptions` describes it."""
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden])
+        self.take_activation(options)
         self.weight_hh = fresh_recurrent_weights(1, hidden, options)
         self.leak = options.leak
         if self.leak == "learned":
@@ -46,7 +48,9 @@ class LeakyNetwork(LoopNetwork):
             return torch.sigmoid(self.leak_logit)
         if self.leak == "spectrum":
             return self.bias.new_tensor(self._spectrum())
-        return self.bias.new_full((self.hidden,), float(self.leak))
+        rates = self.leak if isinstance(self.leak, tuple) else (float(self.leak),)
+        units = torch.arange(self.hidden, device=self.bias.device)
+        return self.bias.new_tensor(rates)[units * len(rates) // self.hidden]
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
         """U."""
@@ -66,7 +70,7 @@ class LeakyNetwork(LoopNetwork):
     ) -> tuple[Values, tuple[Values, ...]]:
         """The equation of one step."""
         (before,), (product,), (rates,) = state, products, constants
-        new = functions.tanh(projected + product(before))
+        new = functions.activation(projected + product(before))
         # h + (1 - a) (new - h), which is a h + (1 - a) new with one product instead of two
         after = before + rates * (new - before)
         return after, (after,)

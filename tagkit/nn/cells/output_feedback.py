@@ -27,6 +27,7 @@ class OutputFeedbackNetwork(LoopNetwork):
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`hidden` units, and as many values of the output."""
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden])
+        self.take_activation(options)
         self.weight_hh = fresh_recurrent_weights(1, hidden, options)  # U
         self.weight_out = fresh_recurrent_weights(1, hidden, options)  # V
         self.bias_out = nn.Parameter(torch.zeros(hidden))  # c
@@ -49,7 +50,7 @@ class OutputFeedbackNetwork(LoopNetwork):
     ) -> tuple[Values, tuple[Values, ...]]:
         """The equation of one step."""
         (before,), (feedback, readout), (bias,) = state, products, constants
-        output = readout(functions.tanh(projected + feedback(before))) + bias
+        output = readout(functions.activation(projected + feedback(before))) + bias
         return output, (output,)
 
 

@@ -1,4 +1,4 @@
-"""Depth of a stack beside its layers: connections past them, and output layers after them.
+"""Depth of a stack beside its layers: connections past them, and layers before and after them.
 
     y = F(x)                                  none: each layer computes all of its output anew
     y = x + F(x)                              residual (He et al. 2016)
@@ -12,7 +12,8 @@ layer with weights, and not the path without weights that a connection is for.
 F reads x after dropout, the connection x itself: nothing is dropped twice or more on its way up.
 
 An output layer is o = relu(V h + c) at each token by itself: the deep output of Pascanu et al. 2014
-(Goodfellow, Bengio and Courville, section 10.5 and figure 10.13b).
+(Goodfellow, Bengio and Courville, section 10.5 and figure 10.13b). An input layer is the same of a
+token's vector, below the lowest layer.
 """
 
 from collections.abc import Callable
@@ -59,8 +60,8 @@ CONNECTIONS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
-def output_layer(inputs: int, units: int) -> nn.Linear:
-    """V and c of an output layer, with fresh weights."""
+def token_layer(inputs: int, units: int) -> nn.Linear:
+    """V and c of an input or output layer, with fresh weights."""
     layer = nn.Linear(inputs, units)
     nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")  # He et al. 2015, eq. 10
     nn.init.zeros_(layer.bias)

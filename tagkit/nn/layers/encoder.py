@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.convolution import CNN, WINDOW
-from tagkit.nn.layers.depth import CONNECTIONS, output_layer
+from tagkit.nn.layers.depth import CONNECTIONS, token_layer
 from tagkit.nn.layers.documents import JoinedRows
 from tagkit.nn.layers.dropout import LockedDropout, WordDropout
 from tagkit.nn.layers.layer import EncoderLayer, LayerKind, LayerOptions
@@ -45,7 +45,8 @@ class Encoder(nn.Module):
     """A stack of layers with dropout before, between and after them.
 
     Jurafsky and Martin, "RNNs and LSTMs", section on stacked RNNs: the states of one layer are the
-    inputs of the next. Connections may lead past layers, and output layers follow (`depth.py`).
+    inputs of the next. Connections may lead past layers, input layers precede them, and output
+    layers follow (`depth.py`).
 
     Attributes:
         outputs: features of a state.
@@ -66,6 +67,7 @@ class Encoder(nn.Module):
         connection: str,
         bidirectional: bool,
         merge: str,
+        input_layers: Sequence[int] = (),
         output_layers: Sequence[int],
         segment: int,
         dropout: float,
@@ -75,13 +77,17 @@ class Encoder(nn.Module):
         """Dropout probabilities are those of being dropped; the others as in `LayerOptions`.
 
         `connection` past each layer but the first is one of `CONNECTIONS`, or "none";
-        `output_layers` are the units of each of them.
+        `input_layers` and `output_layers` are the units of each of them.
         """
         super().__init__()
         # Tokens are dropped once, below the lowest layer; features and values at every border.
         self.word_dropout = WordDropout(probability=word_dropout)
         self.locked_dropout = LockedDropout(probability=locked_dropout)
         self.dropout = nn.Dropout(dropout)
+        self.input_layers = nn.ModuleList()
+        for units in input_layers:
+            self.input_layers.append(token_layer(inputs, units))
+            inputs = units
         self.layers = nn.ModuleList()
         self.connections = nn.ModuleList()
         for number in range(layers):
@@ -106,7 +112,7 @@ class Encoder(nn.Module):
             inputs = layer.outputs
         self.output_layers = nn.ModuleList()
         for units in output_layers:
-            self.output_layers.append(output_layer(inputs, units))
+            self.output_layers.append(token_layer(inputs, units))
             inputs = units
         self.outputs = inputs
 
@@ -139,7 +145,7 @@ class Encoder(nn.Module):
         """States and final states of the topmost layer, before dropout, for `output`."""
         first, *others = self.stack()
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        states = self._drop(self.word_dropout(inputs))
+        states = self._drop(self._inputs(inputs, mask))
         lowest = first.read(states, mask) if joined is None else joined.read(first, states)
         return self._read_above(lowest, others, mask, joined)
 
@@ -162,7 +168,7 @@ class Encoder(nn.Module):
         """
         after: list[State] = []
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        states = self.word_dropout(inputs)
+        states = self._inputs(inputs, None)
         for number, layer in enumerate(self.stack()):
             below = states
             states, state = layer.carry(self._drop(below), carried[number] if carried else None)
@@ -187,7 +193,7 @@ class Encoder(nn.Module):
             have read no token before it; None in an encoder of one direction.
         """
         first, *others = self.stack()
-        inputs = self._drop(self.word_dropout(inputs))
+        inputs = self._drop(self._inputs(inputs, mask))
         if isinstance(first, RecurrentLayer) and first.backwards is not None:
             lowest, sides = first.read_sides(inputs, mask)
             found = self._read_above(lowest, others, mask)
@@ -268,6 +274,15 @@ class Encoder(nn.Module):
         for layer in self.output_layers:
             # The bias makes values of the zeros on padding.
             states = self._drop(zero_padding(torch.relu(layer(states)), mask))
+        return states
+
+    def _inputs(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        """What the lowest layer reads of (batch, time, inputs), before dropout."""
+        states: Tensor = self.word_dropout(inputs)
+        for layer in self.input_layers:
+            if mask is not None:  # what padding holds would reach the gradient of the weights
+                states = zero_padding(states, mask)
+            states = torch.relu(layer(self._drop(states)))
         return states
 
     def _drop(self, states: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ with torch's own layer, and 1.8 ms with the steps that larger batches are read w
 The states are those of `encoder.py`, up to rounding; only the speed differs.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -238,8 +239,29 @@ class RowReader:
 PRECISIONS = tuple(PRODUCTS)
 
 
-class CharReader:
-    """Cached inference of words from their characters, with the weights as they are now.
+class CharReader(ABC):
+    """Cached inference of words from their characters, with the weights as they are now."""
+
+    @abstractmethod
+    def packs(self, words: int) -> bool:
+        """Whether `read_few` is faster than `read` for so many words."""
+
+    @abstractmethod
+    def read_few(self, chars: Ids, counts: Ids) -> Floats:
+        """Vectors of few words, (words, outputs).
+
+        Args:
+            chars: ids of the characters of all words, word after word.
+            counts: (words,) number of characters in each.
+        """
+
+    @abstractmethod
+    def read(self, char_ids: Sequence[Tensor]) -> Tensor:
+        """Vectors of words, (all words, outputs); arguments as in `CharEncoder.forward`."""
+
+
+class RecurrentCharReader(CharReader):
+    """Words by a recurrent layer.
 
     Characters repeat even more than words: a table of a hundred rows replaces the input product of
     every character of every word.
@@ -254,23 +276,18 @@ class CharReader:
         self._table = self._reader.project(vectors, 0)
 
     def packs(self, words: int) -> bool:
-        """Whether `read_few` is faster than `read` for so many words."""
+        """As described in `CharReader`."""
         return self._reader.packs(words)
 
     def read_few(self, chars: Ids, counts: Ids) -> Floats:
-        """Vectors of few words, (words, outputs).
-
-        Args:
-            chars: ids of the characters of all words, word after word.
-            counts: (words,) number of characters in each.
-        """
+        """As described in `CharReader`."""
         places = Places.of(counts, np.cumsum(counts) - counts)
         packed = self._reader.read_packed([self._table], [chars], places)
         # (words, directions, hidden), the final states -> (words, outputs)
         return _merged(packed[places.last], self._layer).numpy()
 
     def read(self, char_ids: Sequence[Tensor]) -> Tensor:
-        """Vectors of words, (all words, outputs); arguments as in `CharEncoder.forward`."""
+        """As described in `CharReader`."""
         # (words, chars) row numbers -> (words, outputs): of the two results the final states
         found = [
             read_layer_cached(self._layer, self._reader, [self._table], [group], group != 0)[1]
@@ -316,6 +333,8 @@ def precisions_of(encoder: Encoder) -> tuple[str, ...]:
 
 def layer_readers(encoder: Encoder, precision: str) -> list[RowReader]:
     """Readers of all layers, with the weights as they are now; none without cached inference."""
+    if encoder.input_layers:  # of a token: no sum of rows of its parts
+        return []
     readers = [layer_reader(layer, precision) for layer in encoder.stack()]
     found = [reader for reader in readers if reader is not None]
     return found if len(found) == len(readers) else []

@@ -23,10 +23,12 @@ class CellOptions:
         spectral_radius: that recurrent weights are scaled to, above 0; None for that of `init`.
         chrono: steps for which gates can keep the past at the beginning; 0 for biases of 0, and
             forget gates of 1.
-        activation: of `elman`.
+        activation: of cells without gates.
         leak: of `leaky` and `echo-state`: share of a unit's state that a step replaces, above 0 and
-            up to 1; "spectrum" for a fixed share of each unit, "learned" for trained ones.
-        skip: of `skip`: steps that its second recurrent connection reaches back, at least 2.
+            up to 1; one for each of several groups of units; "spectrum" for a fixed share of each
+            unit, "learned" for trained ones.
+        skip: of `skip` and `skip-lstm`: steps that each further recurrent connection reaches back,
+            at least 2.
         periods: of `clockwork`: of each group of units, in steps; rising, the first is 1.
         heads: of `transformer`; they divide the hidden values.
         feed_forward: of `transformer`: units of its feed-forward layers for each hidden value.
@@ -44,8 +46,8 @@ class CellOptions:
     spectral_radius: float | None
     chrono: int
     activation: Literal["tanh", "relu"]
-    leak: float | Literal["spectrum", "learned"]
-    skip: int
+    leak: float | tuple[float, ...] | Literal["spectrum", "learned"]
+    skip: tuple[int, ...]
     periods: tuple[int, ...]
     heads: int
     feed_forward: int

@@ -8,7 +8,7 @@ of any number of directions.
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -26,11 +26,18 @@ Values: TypeAlias = Any  # a tensor, or an array of NumPy
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Functions of torch or of NumPy, value by value; the operators serve both."""
+    """Functions of torch or of NumPy, value by value; the operators serve both.
+
+    Attributes:
+        tanh, sigmoid, relu, where: as they are called.
+        activation: of a cell without gates, tanh or relu.
+    """
 
     tanh: Callable[[Values], Values]
     sigmoid: Callable[[Values], Values]
+    relu: Callable[[Values], Values]
     where: Callable[[Values, Values, Values], Values]
+    activation: Callable[[Values], Values]
 
 
 def _sigmoid(scores: Floats) -> Floats:
@@ -45,9 +52,16 @@ def _fast_tanh(scores: Tensor) -> Tensor:
     return torch.mul(scores, 2).sigmoid_().mul_(2).sub_(1)
 
 
-TORCH = Functions(torch.tanh, torch.sigmoid, torch.where)
-CACHED = Functions(_fast_tanh, torch.sigmoid, torch.where)  # without gradients
-NUMPY = Functions(np.tanh, _sigmoid, np.where)
+def _relu(scores: Floats) -> Floats:
+    found: Floats = np.maximum(scores, 0)
+    return found
+
+
+TORCH = Functions(torch.tanh, torch.sigmoid, torch.relu, torch.where, torch.tanh)
+CACHED = Functions(  # without gradients
+    _fast_tanh, torch.sigmoid, torch.relu, torch.where, _fast_tanh
+)
+NUMPY = Functions(np.tanh, _sigmoid, _relu, np.where, np.tanh)
 
 
 class LoopNetwork(Network):
@@ -57,9 +71,11 @@ class LoopNetwork(Network):
         hidden: number of values of a state that the layer passes on.
         memories: number of values of each tensor that is carried from step to step.
         bounded: as in `Recurrence`.
+        is_relu: whether the activation is relu in the place of tanh.
     """
 
     bounded = True
+    is_relu = False
     state_weights: tuple[str, ...] = ("weight_hh",)
 
     def __init__(self, *, inputs: int, hidden: int, gates: int, memories: Sequence[int]) -> None:
@@ -78,9 +94,9 @@ class LoopNetwork(Network):
         """What `advance` needs besides, each (values,)."""
         return ()
 
-    @staticmethod
     @abstractmethod
     def advance(
+        self,
         projected: Values,
         state: tuple[Values, ...],
         products: Sequence[Callable[[Values], Values]],
@@ -131,14 +147,24 @@ class LoopNetwork(Network):
         """As described in `Network`."""
         return self._steps()
 
+    def take_activation(self, options: CellOptions) -> None:
+        """Use the activation of the options, in a cell without gates."""
+        self.is_relu = options.activation == "relu"
+        self.bounded = self.bounded and not self.is_relu
+
+    def _functions(self, functions: Functions) -> Functions:
+        """The same, with the activation of the cell."""
+        return replace(functions, activation=functions.relu) if self.is_relu else functions
+
     def _steps(self) -> Steps:
+        functions = self._functions(TORCH)
         products = [partial(nn.functional.linear, weight=u) for u in self.recurrent_weights()]
         constants = self.constants()
 
         def advance(
             projected: Tensor, state: tuple[Tensor, ...]
         ) -> tuple[Tensor, tuple[Tensor, ...]]:
-            return self.advance(projected, state, products, constants, TORCH)
+            return self.advance(projected, state, products, constants, functions)
 
         return Steps(self.memories, self.project, advance)
 
@@ -154,9 +180,9 @@ class LoopNetwork(Network):
         leading = inputs.shape[:2]  # (directions, batch)
         states = torch.empty(inputs.time, *leading, self.hidden)
         state = tuple(torch.zeros(*leading, values) for values in self.memories)
-        of_states = [product.of for product in products]
+        of_states, functions = [product.of for product in products], self._functions(CACHED)
         for t in range(inputs.time):
-            states[t], state = self.advance(inputs.at(t), state, of_states, constants, CACHED)
+            states[t], state = self.advance(inputs.at(t), state, of_states, constants, functions)
         return states
 
     def _read_packed(
@@ -173,12 +199,13 @@ class LoopNetwork(Network):
             np.zeros((sizes[0], directions, values), states.dtype) for values in self.memories
         )
         products = [partial(_product, weights=weights) for weights in recurrent]
+        functions = self._functions(NUMPY)
         start = 0
         for size in sizes:
             if size < len(state[0]):  # the shortest sequences have ended; they are the last rows
                 state = tuple(memory[:size] for memory in state)
             step = slice(start, start + size)
-            states[step], state = self.advance(inputs[step], state, products, constants, NUMPY)
+            states[step], state = self.advance(inputs[step], state, products, constants, functions)
             start = step.stop
 
 

@@ -44,8 +44,9 @@ def refuse_unsolvable(config: Config) -> None:
         problems.append("encoder.leak = 'learned' needs a gradient; name a number or 'spectrum'")
     if encoder.connection == "highway":
         problems.append("encoder.connection = 'highway' has a gate to train; name 'residual'")
-    if encoder.output_layers:
-        problems.append("encoder.output_layers have weights to train; leave them out")
+    for name in ("input_layers", "output_layers"):
+        if getattr(encoder, name):
+            problems.append(f"encoder.{name} have weights to train; leave them out")
     if config.data.tag_columns:
         problems.append("several tag columns have heads that are trained; name one column")
     if options["head.kind"].serves(config.task):

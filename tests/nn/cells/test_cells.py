@@ -56,8 +56,7 @@ def test_the_configuration_allows_the_cells_of_the_table() -> None:
     assert LAYERS.keys() - {*NOT_RECURRENT} == CELLS.keys()
     assert [name for name, kind in LAYERS.items() if not kind.recurrent] == [*NOT_RECURRENT]
     assert set(EQUATIONS) == set(CELLS)
-    # Those that have no options of their own which the encoder's would stand for.
-    assert set(allowed(EmbeddingsConfig, "char_cell")) == {*FUSED, "none"}
+    assert allowed(EmbeddingsConfig, "char_cell") == (*CELLS, "cnn", "none")
 
 
 @each_case
@@ -151,7 +150,7 @@ def test_every_trained_parameter_gets_a_gradient(case: str) -> None:
 # Another value of each option than the default.
 OTHERS: dict[str, Any] = {
     "activation": "relu", "init": "identity", "spectral_radius": 0.3, "chrono": 9, "leak": 0.3,
-    "skip": 2, "periods": (1, 3), "heads": 1,
+    "skip": (2,), "periods": (1, 3), "heads": 1,
     "feed_forward": 1, "norm": "after", "positions": "sinusoidal", "max_positions": 2,
     "transition_layers": 3, "transition_skip": False, "widths": (5,), "dilation": 2,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from marks import mostly_slow
 from torch import Tensor, nn
 
 from tagkit.config import EncoderConfig, allowed
-from tagkit.nn.layers.depth import CONNECTIONS, Highway, output_layer
+from tagkit.nn.layers.depth import CONNECTIONS, Highway, token_layer
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.recurrent_layer import MERGES
 
@@ -110,6 +110,51 @@ def test_a_stack_is_that_of_the_equations(
         np.testing.assert_allclose(states[row, :length].numpy(), np.stack(tokens), rtol=1e-10)
         np.testing.assert_allclose(final[row].numpy(), last, rtol=1e-10)
         assert not states[row, length:].any()
+
+
+@torch.no_grad()
+def test_a_stack_reads_what_its_input_layers_make_of_a_token() -> None:
+    network, plain = encoder(input_layers=(6, 3)).double(), encoder().double()
+    for parameter in network.parameters():  # biases that are not zero
+        nn.init.normal_(parameter)
+    own = network.state_dict()
+    plain.load_state_dict({n: own[n] for n in plain.state_dict()})
+    inputs, expected = drawn(3, 5, 3).double(), []
+    for row, length in enumerate(LENGTHS):
+        for x in inputs[row, :length].numpy():
+            for number in range(2):
+                w, b = (own[f"input_layers.{number}.{name}"] for name in ("weight", "bias"))
+                x = np.maximum(w.numpy() @ x + b.numpy(), 0)
+            expected.append(x)
+    made = torch.zeros(3, 5, 3, dtype=torch.float64)
+    made[MASK] = torch.from_numpy(np.stack(expected))
+    for found, wanted in zip(network.read(inputs, MASK), plain.read(made, MASK), strict=True):
+        torch.testing.assert_close(found, wanted)
+    for found, wanted in zip(
+        network.read_sides(inputs, MASK)[:2], plain.read_sides(made, MASK)[:2], strict=True
+    ):
+        torch.testing.assert_close(found, wanted)
+
+
+@torch.no_grad()
+def test_a_stack_with_input_layers_carries_states_on() -> None:
+    network = encoder(input_layers=(6,), bidirectional=False, output_layers=())
+    inputs, mask = drawn(2, 6, 3), torch.ones(2, 6, dtype=torch.bool)
+    expected, state, parts = network(inputs, mask), None, []
+    for part in inputs.split(2, 1):
+        states, state = network.carry(part, state)
+        parts.append(states)
+    torch.testing.assert_close(torch.cat(parts, 1), expected)
+
+
+def test_padding_reaches_no_input_layer() -> None:
+    network, inputs = encoder(input_layers=(6, 3)), drawn(3, 5, 3)
+    gradients = []
+    for value in (0.0, float("nan")):
+        states = network(inputs.masked_fill(~MASK.unsqueeze(2), value), MASK)
+        gradients.append(torch.autograd.grad(states.sum(), [*network.parameters()]))
+    torch.testing.assert_close(*gradients)
+    assert all(bool(gradient.any()) for gradient in gradients[0])
 
 
 @pytest.mark.parametrize("connection", NAMES)
@@ -228,7 +273,7 @@ def test_an_output_layer_keeps_the_mean_square_of_rectified_values() -> None:
     torch.manual_seed(1)
     values = drawn(100, 300)
     for _ in range(5):
-        values = torch.relu(output_layer(300, 300)(values))
+        values = torch.relu(token_layer(300, 300)(values))
     assert 0.5 < float(values.square().mean()) < 2
 
 

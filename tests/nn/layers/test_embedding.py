@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 import torch
 from cell_options import MOSTLY_SLOW, cell_of
-from torch import Tensor
+from torch import Tensor, nn
 
-from tagkit.nn.layers.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.layers.embedding import (
+    AffixEmbedding,
+    CharConvolution,
+    CharEncoder,
+    TokenEmbedding,
+    WordEmbedding,
+)
 
 
 def words_with_vectors() -> tuple[WordEmbedding, Tensor]:
@@ -99,6 +105,83 @@ def test_packed_words_have_the_vectors_and_gradients_of_padded_ones(alphabet: in
     torch.testing.assert_close(found, wanted)
     assert not found[0][0].any()  # of padding
     assert not found[0][9:].any()  # of characters that no word has
+
+
+def convolution(alphabet: int) -> CharConvolution:
+    torch.manual_seed(1)
+    encoder = CharConvolution(chars=alphabet, dim=3, outputs=4).double()
+    for parameter in (encoder.weight, encoder.bias):
+        nn.init.normal_(parameter)
+    return encoder
+
+
+SPELLINGS = [[2, 3], [4], [8, 7], [5, 5, 2, 3, 4], [2, 1, 6, 8]]
+
+
+def padded(words: list[list[int]]) -> Tensor:
+    width = max(map(len, words))
+    return torch.tensor([word + [0] * (width - len(word)) for word in words])
+
+
+# Of 9 characters there are fewer than the words have, of 90 more.
+@pytest.mark.parametrize("alphabet", [9, 90])
+def test_a_convolution_over_characters_equals_a_loop_over_its_equation(alphabet: int) -> None:
+    encoder = convolution(alphabet)
+    weight, bias = encoder.weight.detach().numpy(), encoder.bias.detach().numpy()
+    table = encoder.embedding.weight.detach().numpy()
+    expected = np.full((5, 4), -np.inf)
+    for number, word in enumerate(SPELLINGS):
+        for t in range(len(word)):
+            total = bias.copy()
+            for o in (-1, 0, 1):
+                if 0 <= t + o < len(word):
+                    total += weight[o + 1] @ table[word[t + o]]
+            expected[number] = np.maximum(expected[number], total)
+    groups = [padded(SPELLINGS[:3]), padded(SPELLINGS[3:])]
+    np.testing.assert_allclose(encoder(groups).detach().numpy(), expected, atol=1e-12)
+    alone = torch.cat([encoder([padded([word])]) for word in SPELLINGS])
+    np.testing.assert_allclose(alone.detach().numpy(), expected, atol=1e-12)
+    reader = encoder.reader()
+    np.testing.assert_allclose(reader.read(groups).numpy(), expected, atol=1e-12)
+    chars = np.array([char for word in SPELLINGS for char in word])
+    counts = np.array([len(word) for word in SPELLINGS])
+    np.testing.assert_allclose(reader.read_few(chars, counts), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("alphabet", [9, 90])
+def test_gradients_of_a_convolution_over_characters_are_those_of_differences(
+    alphabet: int,
+) -> None:
+    encoder, groups = convolution(alphabet), [padded(SPELLINGS)]
+    weights = [encoder.weight, encoder.bias]
+    assert torch.autograd.gradcheck(lambda *_: encoder(groups), weights, fast_mode=True)
+    encoder(groups).square().sum().backward()
+    table = encoder.embedding.weight
+    assert table.grad is not None
+    assert not table.grad[0].any()  # of padding
+    assert not table.grad[9:].any()
+    for place in [(row, column) for row in range(1, 9) for column in range(3)]:
+        around = []
+        for step in (1e-6, -2e-6):
+            with torch.no_grad():
+                table[place] += step
+                around.append(float(encoder(groups).square().sum()))
+        table.data[place] += 1e-6
+        assert float(table.grad[place]) == pytest.approx((around[0] - around[1]) / 2e-6, abs=1e-5)
+
+
+def test_layers_over_characters_read_the_states_of_those_below() -> None:
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=9, dim=3, **cell_of("lstm"), hidden=2, layers=3)
+    ids = padded(SPELLINGS)
+    states, mask = encoder.embedding(ids), ids != 0
+    first, second = encoder.below
+    expected = encoder.layer.final_states(second(first(states, mask), mask), mask)
+    torch.testing.assert_close(encoder([ids]), expected)
+    with torch.no_grad():
+        torch.testing.assert_close(encoder.eval()([ids]), expected)
+    one = CharEncoder(chars=9, dim=3, **cell_of("lstm"), hidden=2)
+    assert not any("below" in name for name in one.state_dict())
 
 
 def test_words_characters_and_features_stand_side_by_side() -> None:

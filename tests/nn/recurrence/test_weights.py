@@ -20,11 +20,15 @@ RECURRENT = {
     "lstm": {"weight_hh_l0": 4}, "gru": {"weight_hh_l0": 3}, "elman": {"weight_hh_l0": 1},
     "lstm-peephole": {"weight_hh": 4}, "gru-reset-before": {"weight_hh": 3},
     "leaky": {"weight_hh": 1}, "skip": {"weight_hh": 1, "weight_skip": 1},
+    "skip-lstm": {"weight_hh": 4, "weight_skip": 4},
     "clockwork": {"weight_hh": 1}, "output-feedback": {"weight_hh": 1, "weight_out": 1},
     "deep-transition": {"weight_hh": 2, "weight_skip": 1}, "recurrent-highway": {"weight_hh": 4},
 }  # fmt: skip
 # Of two products that are added each has half of the variance.
-GAINS = {"skip": (0.5**0.5, 0.5**0.5), "deep-transition": (1, 0.5**0.5, 0.5**0.5)}
+GAINS = {
+    "skip": (0.5**0.5,) * 2, "skip-lstm": (0.5**0.5,) * 8,
+    "deep-transition": (1, 0.5**0.5, 0.5**0.5),
+}  # fmt: skip
 
 
 def built(cell: str, seed: int = 1, hidden: int = HIDDEN, **changes: Any) -> Network:
