@@ -117,6 +117,15 @@ class EncoderConfig(Section):
             needs=Needs("encoder.cell", but=("sru", *NOT_RECURRENT)),
         ),
     ] = "auto"
+    # The state before the first token: h(0) in Goodfellow, Bengio and Courville, section 10.2.
+    initial_state: Annotated[
+        Literal["zero", "learned"],
+        Option(
+            "State before the first token of a sequence: zeros, or learned.",
+            inherit=True,
+            needs=Needs("encoder.cell", but=("clockwork", "echo-state", *NOT_RECURRENT)),
+        ),
+    ] = "zero"
     # Tallec and Ollivier 2018.
     chrono: Annotated[
         Chrono,

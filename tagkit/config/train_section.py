@@ -159,6 +159,25 @@ class TrainConfig(Section):
         Field(ge=0),
         Option("Maximum norm of the gradient, which is scaled; 0 for none.", needs=BY_GRADIENT),
     ] = 5.0
+    # Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1.
+    clipping: Annotated[
+        Literal["scale", "random"],
+        Option(
+            "What to do with a gradient over max_grad_norm: scale it, or make a random step of "
+            "that norm.",
+            needs=(Needs("train.max_grad_norm", but=(0,)), BY_GRADIENT),
+        ),
+    ] = "scale"
+    # Graves 2013.
+    max_state_grad: Annotated[
+        float,
+        Field(ge=0),
+        Option(
+            "Maximum of each value of the gradient that enters a state of the encoder's layers; 0 "
+            "for none.",
+            needs=(Needs("encoder.cell", but=("sru", *NOT_RECURRENT)), BY_GRADIENT),
+        ),
+    ] = 0.0
     max_grad_value: Annotated[
         float,
         Field(ge=0),

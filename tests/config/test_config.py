@@ -79,6 +79,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
     *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "lm_loss")),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
+    ("train.max_state_grad", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
     ("train.max_grad_norm", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
     ("train.max_grad_value", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),

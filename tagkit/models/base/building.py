@@ -118,6 +118,7 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         activation=encoder.activation,
         init=encoder.init,
         spectral_radius=None if encoder.spectral_radius == "auto" else encoder.spectral_radius,
+        initial_state=encoder.initial_state,
         chrono=encoder.chrono,
         leak=encoder.leak,
         skip=encoder.skip if isinstance(encoder.skip, tuple) else (encoder.skip,),
@@ -175,6 +176,7 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
     for layer in built.stack():
         if isinstance(layer, RecurrentLayer):
             layer.weight_drop = encoder.weight_drop
+            layer.max_state_grad = config.train.max_state_grad
     return built
 
 

@@ -21,7 +21,7 @@ so that memory holds the gates of one segment, not of all.
 """
 
 import weakref
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -31,11 +31,13 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.information_flow import is_watched, watch
 from tagkit.nn.layers.layer import EncoderLayer
 from tagkit.nn.padding import reverse_each, zero_padding
-from tagkit.nn.recurrence.cell import CellOptions, Network, State
+from tagkit.nn.recurrence.cell import CellOptions, Network, State, Steps
 from tagkit.nn.recurrence.recurrence import Recurrence
 from tagkit.nn.threads import read_both
 
 _Network = TypeVar("_Network", bound=Network)
+_FIXED_START = ("clockwork", "echo-state")  # as `CellOptions.initial_state` says
+_INITIAL_SPREAD = 0.1  # standard deviation of the values of a learned initial state
 MERGES = ("concat", "sum", "mean", "product")
 
 
@@ -71,9 +73,12 @@ class RecurrentLayer(EncoderLayer):
     Attributes:
         weight_drop: probability of a recurrent weight to be dropped, in training
             (`with_dropped_weights`).
+        max_state_grad: limit of each value of the gradient that enters a state, in training; 0 for
+            none (`ClippedNetwork`).
     """
 
     weight_drop = 0.0
+    max_state_grad = 0.0
 
     def __init__(
         self,
@@ -99,6 +104,13 @@ class RecurrentLayer(EncoderLayer):
         self.forwards = build(inputs, hidden, options)
         self.backwards = build(inputs, hidden, options) if bidirectional else None
         self.outputs = hidden * (2 if bidirectional and merge == "concat" else 1)
+        # (values of all that is carried,) of each direction; none for zeros.
+        self.initial = nn.ParameterList()
+        if options.initial_state == "learned" and cell not in _FIXED_START:
+            self._parts, self._is_one = _carried(self.forwards, inputs)
+            for _ in range(1 + bidirectional):
+                values = _INITIAL_SPREAD * torch.randn(sum(self._parts))
+                self.initial.append(nn.Parameter(values))
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """States at every token, zero on padding.
@@ -144,6 +156,7 @@ class RecurrentLayer(EncoderLayer):
         """As described in `EncoderLayer`."""
         assert self.backwards is None  # it would have to read the text from its end
         network, _ = self.networks()
+        state = self._begin(0, len(inputs)) if state is None else state
         states, after = _read_on(network, inputs, self.segment, state)
         if is_watched():
             states = watch(network, inputs, states, self.segment, state)
@@ -156,13 +169,24 @@ class RecurrentLayer(EncoderLayer):
         first.
         """
         probability = self.weight_drop if self.training else 0.0
-        forwards = with_dropped_weights(self.forwards, probability)
+        limit = self.max_state_grad if self.training else 0.0
+        forwards = _clipped(with_dropped_weights(self.forwards, probability), limit)
         if self.backwards is None:
             return forwards, None
-        return forwards, with_dropped_weights(self.backwards, probability)
+        return forwards, _clipped(with_dropped_weights(self.backwards, probability), limit)
+
+    def _begin(self, direction: int, batch: int) -> State | None:
+        """The initial states of a batch, each (1, batch, values); None for zeros."""
+        if not self.initial:
+            return None
+        parts = self.initial[direction].split(self._parts)
+        state = tuple(part.expand(1, batch, -1).contiguous() for part in parts)
+        return state[0] if self._is_one else state
 
     def recurrences(self) -> list[Recurrence]:
-        """As described in `EncoderLayer`."""
+        """As described in `EncoderLayer`; they begin with zeros."""
+        if self.initial:
+            return []
         networks = [self.forwards] if self.backwards is None else [self.forwards, self.backwards]
         return [found for network in networks if (found := network.recurrence())]
 
@@ -199,28 +223,88 @@ class RecurrentLayer(EncoderLayer):
         """States of both directions, each in its own reading order."""
         # A NaN on padding would turn the weights' gradient NaN even where its own gradient is 0.
         inputs = zero_padding(inputs, mask)
-        (forwards, backwards), segment = self.networks(), self.segment
+        (forwards, backwards), segment, batch = self.networks(), self.segment, len(inputs)
         # On padding the recurrence continues from the last token; `merged_states` zeroes it there.
+        first, last = self._begin(0, batch), None
         if backwards is None:
-            ahead = _states(forwards, inputs, segment)
-            return (watch(forwards, inputs, ahead, segment) if is_watched() else ahead), None
+            ahead = _states(forwards, inputs, segment, first)
+            return (watch(forwards, inputs, ahead, segment, first) if is_watched() else ahead), None
         # (batch, time, inputs) -> two of (batch, time, hidden), the second last token first
+        own_weights = [list(network.parameters()) for network in (forwards, backwards)]
+        for weights, initial in zip(own_weights, self.initial, strict=False):
+            weights.append(initial)
         ahead, back = read_both(
-            lambda own: _states(forwards, own, segment),
-            lambda own: _states(backwards, reverse_each(own, mask), segment),
+            lambda own: _states(forwards, own, segment, self._begin(0, batch)),
+            lambda own: _states(backwards, reverse_each(own, mask), segment, self._begin(1, batch)),
             inputs,
-            (list(forwards.parameters()), list(backwards.parameters())),
+            (own_weights[0], own_weights[1]),
             shared=is_watched(),
         )
         if is_watched():
-            ahead = watch(forwards, inputs, ahead, segment)
-            back = watch(backwards, reverse_each(inputs, mask), back, segment)
+            last = self._begin(1, batch)
+            ahead = watch(forwards, inputs, ahead, segment, first)
+            back = watch(backwards, reverse_each(inputs, mask), back, segment, last)
         return ahead, back
 
 
-def _states(network: Network, inputs: Tensor, segment: int) -> Tensor:
+def _states(network: Network, inputs: Tensor, segment: int, first: State | None) -> Tensor:
     """States at every step; a gradient goes back `segment` steps at most, 0 for all."""
-    return _read_on(network, inputs, segment, None)[0]
+    return _read_on(network, inputs, segment, first)[0]
+
+
+@torch.no_grad()
+def _carried(network: Network, inputs: int) -> tuple[list[int], bool]:
+    """Number of values of each tensor that a network carries, and whether it is one by itself."""
+    like = next(network.parameters())
+    _, state = network(like.new_zeros(1, 1, inputs))
+    parts = (state,) if isinstance(state, Tensor) else state
+    return [part.shape[2] for part in parts], isinstance(state, Tensor)
+
+
+class ClippedNetwork(Network):
+    """A network whose states get a gradient of limited values: it cannot explode through time.
+
+    Graves 2013, "Generating sequences with recurrent neural networks"; Goodfellow, Bengio and
+    Courville, section 10.11.1. torch's kernels keep the states of the backward pass for themselves,
+    so that the steps are those of `Network.steps`, one after the other.
+    """
+
+    def __init__(self, network: Network, limit: float) -> None:
+        """`limit` of the absolute value of each number, above 0."""
+        super().__init__()
+        self.network, self.limit = network, limit
+
+    def forward(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """As described in `Network`."""
+        steps = self.network.steps()
+        assert steps is not None  # as the configuration demands
+        if state is None:
+            state = tuple(inputs.new_zeros(1, len(inputs), values) for values in steps.memories)
+        is_one = isinstance(self.network, nn.RNN | nn.GRU)
+        carried = (state,) if isinstance(state, Tensor) else state
+        outputs = []
+        # (batch, time, width) -> (1, batch, width) of each step
+        for given in steps.project(inputs).transpose(0, 1).unsqueeze(1):
+            output, after = steps.advance(given, carried)
+            carried = tuple(self._limited(memory) for memory in after)
+            # A cell's output is its first memory as a rule, whose gradient is clipped as a whole.
+            outputs.append(carried[0] if output is after[0] else self._limited(output))
+        return torch.cat(outputs).transpose(0, 1), carried[0] if is_one else carried
+
+    def _limited(self, values: Tensor) -> Tensor:
+        found = values.view_as(values)
+        if found.requires_grad:
+            clamp: Any = found.register_hook  # which torch gives no types
+            clamp(lambda gradient: gradient.clamp(-self.limit, self.limit))
+        return found
+
+    def steps(self) -> Steps | None:
+        """As described in `Network`."""
+        return self.network.steps()
+
+
+def _clipped(network: Network, limit: float) -> Network:
+    return ClippedNetwork(network, limit) if limit else network
 
 
 def _read_on(

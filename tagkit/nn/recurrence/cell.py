@@ -21,6 +21,8 @@ class CellOptions:
         init: how recurrent weights begin: "orthogonal", "identity", "normal", "xavier" or
             "sparse" (`weights.py`).
         spectral_radius: that recurrent weights are scaled to, above 0; None for that of `init`.
+        initial_state: before the first step: "zero", or "learned", of all cells but `clockwork`, as
+            its state counts steps, and `echo-state`, which is not trained.
         chrono: steps for which gates can keep the past at the beginning; 0 for biases of 0, and
             forget gates of 1.
         activation: of cells without gates.
@@ -44,6 +46,7 @@ class CellOptions:
 
     init: Literal["orthogonal", "identity", "normal", "xavier", "sparse"]
     spectral_radius: float | None
+    initial_state: Literal["zero", "learned"]
     chrono: int
     activation: Literal["tanh", "relu"]
     leak: float | tuple[float, ...] | Literal["spectrum", "learned"]

@@ -132,8 +132,9 @@ class ModelOptimizer:
     def clip_gradients(self, loss: float) -> Clipped:
         """Check whether the gradients are finite, and clip them.
 
-        If they are not, and `on_nonfinite` is "random", they are replaced by a random direction
-        (Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1).
+        If they are not, and `on_nonfinite` is "random", they are replaced by a random direction,
+        and so they are with `clipping` "random" if their norm is over the limit (Pascanu et al.
+        2013; Goodfellow, Bengio and Courville, section 10.11.1).
 
         Args:
             loss: whose gradients they are.
@@ -163,6 +164,9 @@ class ModelOptimizer:
             return Clipped(finite=False, usable=random)
         # As torch computes the factor; where it is 1, nothing needs to be multiplied.
         if settings.max_grad_norm and total + 1e-6 > settings.max_grad_norm:
+            if settings.clipping == "random":
+                self._randomize(rows)
+                return Clipped(finite=True, usable=True)
             clip_grads_with_norm_(dense, settings.max_grad_norm, norm)
             # The same for the rows' sparse gradient, which torch's function leaves uncoalesced.
             coefficient = (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1)

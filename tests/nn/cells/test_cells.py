@@ -149,7 +149,8 @@ def test_every_trained_parameter_gets_a_gradient(case: str) -> None:
 
 # Another value of each option than the default.
 OTHERS: dict[str, Any] = {
-    "activation": "relu", "init": "identity", "spectral_radius": 0.3, "chrono": 9, "leak": 0.3,
+    "activation": "relu", "init": "identity", "spectral_radius": 0.3, "chrono": 9,
+    "initial_state": "learned", "leak": 0.3,
     "skip": (2,), "periods": (1, 3), "heads": 1,
     "feed_forward": 1, "norm": "after", "positions": "sinusoidal", "max_positions": 2,
     "transition_layers": 3, "transition_skip": False, "widths": (5,), "dilation": 2,

@@ -1,6 +1,7 @@
-"""Weight drop of every cell: the equations with dropped weights, gradients of the trained ones."""
+"""Weight drop, initial states and clipped gradients of every cell."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,12 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.information_flow import watched_flow
-from tagkit.nn.layers.recurrent_layer import RecurrentLayer, with_dropped_weights, with_weights
+from tagkit.nn.layers.recurrent_layer import (
+    ClippedNetwork,
+    RecurrentLayer,
+    with_dropped_weights,
+    with_weights,
+)
 from tagkit.nn.recurrence.cell import Network
 from tagkit.nn.threads import second_thread
 
@@ -204,3 +210,91 @@ def test_a_gpu_reads_the_dropped_weights_without_a_warning(case: str) -> None:
         warnings.simplefilter("error")
         found, _ = with_weights(network, on_gpu)(inputs.cuda())
     torch.testing.assert_close(found.cpu(), expected)
+
+
+def with_learned_start(case: str) -> RecurrentLayer:
+    torch.manual_seed(3)
+    cell, options = CASES[case]
+    layer = RecurrentLayer(
+        cell=cell, options=replace(options, initial_state="learned"), inputs=INPUTS, hidden=HIDDEN,
+        bidirectional=True, merge="concat", segment=0,
+    ).double()  # fmt: skip
+    with torch.no_grad():
+        for parameter in layer.initial:
+            nn.init.normal_(parameter)
+    return layer
+
+
+@mostly_each_case
+def test_learned_initial_states_come_before_the_first_token_of_each_direction(case: str) -> None:
+    layer, inputs = with_learned_start(case), drawn(3, 9, INPUTS)
+    states = layer(inputs, MASK)
+    if CASES[case][0] in ("clockwork", "echo-state"):
+        assert not layer.initial
+        return
+    for direction, network in enumerate((layer.forwards, layer.backwards)):
+        assert network is not None
+        first = layer._begin(direction, 1)
+        for row, length in enumerate((9, 1, 4)):
+            own = inputs[row : row + 1, :length]
+            expected, _ = network(own.flip(1) if direction else own, first)
+            part = states[row, :length, direction * HIDDEN : (direction + 1) * HIDDEN]
+            torch.testing.assert_close(part.flip(0) if direction else part, expected[0])
+    states.square().sum().backward()
+    for parameter in layer.initial:
+        assert parameter.grad is not None
+        assert parameter.grad.any()
+    wanted = [
+        parameter.grad.clone() for parameter in layer.parameters() if parameter.grad is not None
+    ]
+    layer.zero_grad()
+    with second_thread():
+        layer(inputs, MASK).square().sum().backward()
+    found = [parameter.grad for parameter in layer.parameters() if parameter.grad is not None]
+    torch.testing.assert_close(found, wanted)
+    assert not layer.recurrences()  # cached inference begins with zeros
+
+
+@torch.no_grad()
+def test_an_elman_network_with_an_initial_state_equals_a_loop_over_its_equation() -> None:
+    layer, inputs = with_learned_start("elman"), drawn(1, 4, INPUTS)
+    p = {name: values.numpy() for name, values in layer.named_parameters()}
+    h, found = p["initial.0"], layer(inputs, MASK[2:, :4])[0, :, :HIDDEN]
+    for t in range(4):
+        sums = p["forwards.weight_ih_l0"] @ inputs[0, t].numpy() + p["forwards.bias_ih_l0"]
+        h = np.tanh(sums + p["forwards.weight_hh_l0"] @ h + p["forwards.bias_hh_l0"])
+        np.testing.assert_allclose(found[t].numpy(), h, rtol=1e-12)
+
+
+WITH_STEPS = [case for case in CASES if network_of(case, 1, 6).steps() is not None]
+
+
+@pytest.mark.parametrize("case", WITH_STEPS)
+def test_a_limit_that_no_gradient_reaches_changes_none(case: str) -> None:
+    layer, inputs = recurrent_layer(case), drawn(3, 9, INPUTS).requires_grad_()
+    layer.weight_drop = 0.0
+    found = []
+    for limit in (0.0, 1e9):
+        layer.max_state_grad = limit
+        states = layer(inputs, MASK)
+        trained = [inputs, *(p for p in layer.parameters() if p.requires_grad)]
+        found.append((states, torch.autograd.grad(states.square().sum(), trained)))
+    torch.testing.assert_close(*found)
+
+
+def test_the_gradient_that_enters_a_state_is_clipped_before_it_goes_on() -> None:
+    limit = 0.1
+    network = ClippedNetwork(random_network("elman"), limit)
+    inputs, above = drawn(1, 5, INPUTS), drawn(1, 5, HIDDEN)
+    inputs.requires_grad_()
+    states, _ = network(inputs)
+    p = {n.removeprefix("network."): v.detach().numpy() for n, v in network.named_parameters()}
+    (states * above).sum().backward()
+    h, later = states[0].detach().numpy(), np.zeros(HIDDEN)
+    for t in reversed(range(5)):
+        entering = np.clip(above[0, t].numpy() + later, -limit, limit)
+        of_sums = entering * (1 - h[t] ** 2)
+        later = p["weight_hh_l0"].T @ of_sums
+        assert inputs.grad is not None
+        expected = p["weight_ih_l0"].T @ of_sums
+        np.testing.assert_allclose(inputs.grad[0, t].numpy(), expected, rtol=1e-10, atol=1e-12)

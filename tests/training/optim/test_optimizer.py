@@ -79,6 +79,22 @@ def test_a_norm_over_the_limit_is_clipped_over_all_gradients_together(tmp_path: 
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
 
 
+def test_over_the_limit_a_step_may_be_random_and_of_that_norm(tmp_path: Path) -> None:
+    found = []
+    for limit in (0.25, 1e6):
+        run = prepared(tmp_path, "train.optimizer=sgd", "train.momentum=0",
+                       "train.clipping=random", f"train.max_grad_norm={limit}")  # fmt: skip
+        before = [p.detach().clone() for p in run.model.parameters()]
+        optimizer = ModelOptimizer(run.model, run.config.train, 1)
+        run.model(to_tensors(run.encoded.batch(np.arange(6))))[0].backward()
+        take_step(optimizer, 1.0, 1.0)
+        pairs = zip(run.model.parameters(), before, strict=True)
+        found.append(torch.cat([(old - p.detach()).flatten() for p, old in pairs]))
+    step, gradient = found
+    assert float(step.norm()) == pytest.approx(0.25, rel=1e-4)
+    assert abs(float(torch.cosine_similarity(step, gradient, 0))) < 0.1
+
+
 @pytest.mark.parametrize(
     ("override", "rows"),
     [("train.optimizer=adam", True), ("train.optimizer=adamw", True),
