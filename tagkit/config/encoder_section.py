@@ -123,6 +123,8 @@ class EncoderConfig(Section):
         Option(
             "State before the first token of a sequence: zeros, or learned.",
             inherit=True,
+            otherwise="zero",
+            tasks=(*LABELS, *STRINGS),  # a language model begins once, and then carries on
             needs=Needs("encoder.cell", but=("clockwork", "echo-state", *NOT_RECURRENT)),
         ),
     ] = "zero"

@@ -26,7 +26,7 @@ from tagkit.inference.predict.predictor import load
 from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 
-SEEDS = range(4)
+SEEDS = range(5)
 IN_TURN: dict[str, tuple[object, ...]] = {
     "encoder.cell": allowed(EncoderConfig, "cell"),
     "head.kind": allowed(HeadConfig, "kind")[::-1],

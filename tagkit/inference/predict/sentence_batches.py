@@ -135,7 +135,8 @@ class _WordTable:
             self._features = self._projected_features()
             chars = member.embed.chars
             self._char_reader = chars.reader() if chars is not None else None
-            self._words = WordReader(member.embed, self._char_reader, self._reader)
+            if chars is None or self._char_reader is not None:
+                self._words = WordReader(member.embed, self._char_reader, self._reader)
         # (rows, features) and (rows, outputs); memory is allocated with the first words
         self._vectors = torch.empty(0, device=device)
         self._projected = torch.empty(0, device=device)
