@@ -26,7 +26,7 @@ from tagkit.nn.trees.encoder import TreeEncoder
 from tagkit.training.trainer import train
 
 BATCH, WORDS, INPUTS = 32, 19, 100
-HIDDEN = {"tree-rnn": 150, "rntn": 30, "tree-lstm": 150}
+HIDDEN = {"tree-rnn": 30, "rntn": 30, "tree-lstm": 150}  # as of the papers
 SMALL_BATCHES = ("train.batch_size=25", "embeddings.char_cell=none", "train.lr=0.002")
 
 
@@ -64,6 +64,7 @@ def best_s(call: Callable[[], Tensor], rounds: int) -> float:
 
 
 def speed() -> None:
+    """Print both times of each cell."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
     generator = np.random.default_rng(1)
@@ -87,6 +88,7 @@ def speed() -> None:
 
 
 def sst(cell: str, options: list[str], output: Path) -> None:
+    """Train on SST, and print the reports on dev and test."""
     files = {f"data.{name}_file": str(DATA / "sst" / f"{name}.txt") for name in
              ("train", "dev", "test")}  # fmt: skip
     named = {**files, "task": "classify", "data.format": "trees", "output.dir": str(output)}
@@ -98,6 +100,7 @@ def sst(cell: str, options: list[str], output: Path) -> None:
 
 
 def main() -> None:
+    """Run the command that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("speed")
