@@ -16,6 +16,7 @@ from tagkit.config.option import (
     Section,
 )
 from tagkit.config.values import (
+    TREES,
     Auto,
     Column,
     Encoding,
@@ -209,9 +210,20 @@ class DataConfig(Section):
     tree_phrases: Annotated[
         bool,
         Option(
-            "Train on every distinct phrase of SST trees, not on sentences alone.", tasks=CLASSES
+            "Train on every distinct phrase of SST trees, not on sentences alone.",
+            tasks=CLASSES,
+            needs=Needs("encoder.cell", but=TREES),  # which reads each phrase in its tree
         ),
     ] = False
+    tree_targets: Annotated[
+        Literal["nodes", "root"],
+        Option(
+            "What recursive networks learn the class of: all labelled nodes of a tree, or its root "
+            "alone.",
+            tasks=("classify",),
+            needs=Needs("encoder.cell", TREES),
+        ),
+    ] = "nodes"
     # Changing it changes what the model reads, so it is saved with the model.
     tokenizer: Annotated[
         Literal["multilingual", "syntok", "blanks", "characters"],

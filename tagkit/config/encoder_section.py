@@ -16,7 +16,8 @@ from tagkit.config.option import (
     Section,
 )
 from tagkit.config.values import (
-    NOT_RECURRENT,
+    TREES,
+    WITHOUT_STEPS,
     Auto,
     Cell,
     Chrono,
@@ -32,6 +33,7 @@ DEFAULT_WORD_DROPOUT = 0.05
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 _OF_NEAR = Needs("encoder.cell", ("cnn", "window"))
 _WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
+_OF_TREES = Needs("encoder.cell", TREES)
 # Their rows, which use it, are torch's: a law of the table of cells holds this list.
 _WITH_GATES = Needs(
     "encoder.cell",
@@ -52,8 +54,8 @@ class EncoderConfig(Section):
     cell: Annotated[
         Cell,
         Option(
-            "Recurrent cell, transformer, cnn (convolution over time), or window (a feed-forward "
-            "network over near words).",
+            "Recurrent cell, transformer, cnn (convolution over time), window (a feed-forward "
+            "network over near words), or, over trees, tree-rnn, rntn or tree-lstm.",
             inherit=True,
         ),
     ] = "lstm"
@@ -104,7 +106,7 @@ class EncoderConfig(Section):
             "How the recurrent weights of each gate begin: orthogonal, identity, normal, xavier or "
             "sparse, 15 connections a unit.",
             inherit=True,
-            needs=Needs("encoder.cell", but=("echo-state", "sru", *NOT_RECURRENT)),
+            needs=Needs("encoder.cell", but=("echo-state", "sru", *WITHOUT_STEPS)),
         ),
     ] = "orthogonal"
     # Of a state over many steps the part along an eigenvector shrinks or grows with its eigenvalue.
@@ -114,7 +116,7 @@ class EncoderConfig(Section):
             "Largest absolute eigenvalue of the initial recurrent weights of each gate; auto: 0.9 "
             "for the cell echo-state, 1 for others, and as drawn for xavier.",
             inherit=True,
-            needs=Needs("encoder.cell", but=("sru", *NOT_RECURRENT)),
+            needs=Needs("encoder.cell", but=("sru", *WITHOUT_STEPS)),
         ),
     ] = "auto"
     # The state before the first token: h(0) in Goodfellow, Bengio and Courville, section 10.2.
@@ -125,7 +127,7 @@ class EncoderConfig(Section):
             inherit=True,
             otherwise="zero",
             tasks=(*LABELS, *STRINGS),  # a language model begins once, and then carries on
-            needs=Needs("encoder.cell", but=("clockwork", "echo-state", *NOT_RECURRENT)),
+            needs=Needs("encoder.cell", but=("clockwork", "echo-state", *WITHOUT_STEPS)),
         ),
     ] = "zero"
     # Tallec and Ollivier 2018.
@@ -218,10 +220,27 @@ class EncoderConfig(Section):
         Option(
             "Units of feed-forward layers between the vector of a token and the first layer.",
             inherit=True,
+            needs=Needs("encoder.cell", but=TREES),
         ),
     ] = ()
+    # Goodfellow, Bengio and Courville, section 10.6. "auto" is of `ClassifyTask.resolve`.
+    tree: Annotated[
+        Literal["auto", "parse", "balanced", "left", "right"],
+        Option(
+            "Tree that the cells tree-rnn, rntn and tree-lstm read of a text: parse, as format "
+            "trees has it, balanced, left or right branching.",
+            "parse where all texts have one, else balanced",
+            inherit=True,
+            tasks=("classify",),
+            needs=_OF_TREES,
+        ),
+    ] = "auto"
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
-    layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
+    layers: Annotated[
+        int,
+        Field(ge=1, le=100),
+        Option("Number of layers.", inherit=True, needs=Needs("encoder.cell", but=TREES)),
+    ] = 1
     # He et al. 2016; Srivastava et al. 2015. Past the first layer, whose input has another width,
     # there is none.
     connection: Annotated[
@@ -233,7 +252,10 @@ class EncoderConfig(Section):
         ),
     ] = "none"
     # Without it a tag depends on the words before it alone, as a stream demands.
-    bidirectional: Annotated[bool, Option("Read in both directions.", inherit=True)] = True
+    bidirectional: Annotated[
+        bool,
+        Option("Read in both directions.", inherit=True, needs=Needs("encoder.cell", but=TREES)),
+    ] = True
     # A tagger's head works sentence by sentence in either case.
     context: Annotated[
         Literal["sentence", "document"],
@@ -253,7 +275,7 @@ class EncoderConfig(Section):
             "How the states of the two directions are combined.",
             inherit=True,
             tasks=(*LABELS, *STRINGS),
-            needs=Needs("encoder.cell", but=NOT_RECURRENT),
+            needs=Needs("encoder.cell", but=WITHOUT_STEPS),
         ),
     ] = "concat"
     # Deep output of Pascanu et al. 2014. A classifier has such layers after its pooling.
@@ -307,9 +329,14 @@ class EncoderConfig(Section):
         Probability,
         Option(
             "Dropout of recurrent weights, the same ones for a whole batch.",
-            needs=(Needs("encoder.cell", but=("sru", *NOT_RECURRENT)), BY_GRADIENT),
+            needs=(Needs("encoder.cell", but=("sru", *WITHOUT_STEPS)), BY_GRADIENT),
         ),
     ] = 0.0
+
+    @property
+    def read_tree(self) -> str:
+        """The tree that is read of each text, of a resolved configuration; empty for none."""
+        return self.tree if self.cell in TREES else ""
 
     @property
     def document_words(self) -> int:

@@ -16,6 +16,7 @@ from tagkit.config.option import (
     Section,
 )
 from tagkit.config.values import (
+    TREES,
     Auto,
     Pooling,
     Probability,
@@ -144,7 +145,8 @@ class HeadConfig(Section):
             "twice the tokens up to 10,000 texts, 1,000 with tags, 200 with vectors, or for long "
             "ones; else 0",
             tasks=CLASSES,
-            needs=Needs("data.unit", ("word",)),
+            # A node of a tree has no bag of its own.
+            needs=(Needs("data.unit", ("word",)), Needs("encoder.cell", but=TREES)),
         ),
     ] = "auto"
     # Empty for a linear classifier.

@@ -22,7 +22,7 @@ from tagkit.config.encoder_section import (
 from tagkit.config.head_section import HeadConfig
 from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
-from tagkit.config.values import NOT_RECURRENT, canonical_scheme
+from tagkit.config.values import NOT_RECURRENT, TREES, canonical_scheme
 from tagkit.errors import ConfigError
 from tagkit.text.scheme_names import PLAIN, SPAN_SCHEMES
 from tagkit.wording import joined, quoted
@@ -121,6 +121,7 @@ class Config(Section):
         _check_groups(self.encoder)
         _check_heads(self.encoder)
         _check_units(self)
+        _check_trees(self)
         if self.encoder.ensemble_size > 1 and (excluding := _excludes_ensemble(self)):
             raise ValueError(
                 f"encoder.ensemble_size = {self.encoder.ensemble_size}: expected 1 with "
@@ -212,6 +213,23 @@ def _check_groups(encoder: EncoderConfig) -> None:
             raise ValueError(
                 f"encoder.hidden = {encoder.hidden}: expected at least one unit for each of the "
                 f"{len(groups)} groups of encoder.{name} = {list(groups)}"
+            )
+
+
+def _check_trees(config: Config) -> None:
+    """Raise `ValueError` where a recursive network has nothing to read, or nothing reads it."""
+    cell = config.encoder.cell
+    if cell not in TREES:
+        return
+    for name, found, expected in (
+        ("task", config.task, ("classify",)),
+        ("data.unit", config.data.unit, ("word",)),
+        ("head.pooling", config.head.pooling, ("last", "auto")),
+    ):
+        if found not in expected:
+            raise ValueError(
+                f"encoder.cell = {cell!r} gives each node of a tree over words a class: it needs "
+                f"{name} = {expected[0]!r}, found {found!r}"
             )
 
 

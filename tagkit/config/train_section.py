@@ -5,7 +5,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from tagkit.config.option import BY_GRADIENT, LABELS, TEXT, Needs, Option, Section
-from tagkit.config.values import NOT_RECURRENT, Auto, Device, Interval, Probability, Seed
+from tagkit.config.values import (
+    TREES,
+    WITHOUT_STEPS,
+    Auto,
+    Device,
+    Interval,
+    Probability,
+    Seed,
+)
 from tagkit.limits import MAX_THREADS
 
 DEFAULT_BPTT = 512  # of texts with labels
@@ -13,7 +21,7 @@ DEFAULT_BPTT = 512  # of texts with labels
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _TWO_DIRECTIONS = (
     Needs("encoder.bidirectional", (True,), alternative=_WITH_CHARACTERS),
-    Needs("encoder.cell", but=NOT_RECURRENT, alternative=_WITH_CHARACTERS),
+    Needs("encoder.cell", but=WITHOUT_STEPS, alternative=_WITH_CHARACTERS),
 )
 # A stream gives each step so many units; lines and labelled sentences differ in length.
 _NOT_IN_STREAMS = Needs("data.context", ("line",), exempt=LABELS)
@@ -128,7 +136,7 @@ class TrainConfig(Section):
         Option(
             "Maximum tokens that gradients go back, in texts not cut and in documents; 0 for all; "
             "auto: 512, in a language model 35 words, 50 byte pairs or 100 characters.",
-            needs=Needs("encoder.cell", but=NOT_RECURRENT, exempt=TEXT),
+            needs=Needs("encoder.cell", but=WITHOUT_STEPS, exempt=TEXT),
         ),
     ] = "auto"
     # Omega of Pascanu et al. 2013 (Goodfellow, Bengio and Courville, eq. 10.52), which asks that a
@@ -139,7 +147,7 @@ class TrainConfig(Section):
         Option(
             "Strength of the regulariser against gradients that vanish or explode through time; 0 "
             "for none.",
-            needs=Needs("encoder.cell", but=("echo-state", "sru", *NOT_RECURRENT)),
+            needs=Needs("encoder.cell", but=("echo-state", "sru", *WITHOUT_STEPS)),
         ),
     ] = 0.0
     # Rei 2017: `nn/softmax/language_loss.py`.
@@ -150,7 +158,11 @@ class TrainConfig(Section):
             "Weight of a language-model loss beside that of the labels; 0 for none.",
             tasks=LABELS,
             # In a document a state has read the sentences before, and its last word has one after.
-            needs=(BY_GRADIENT, Needs("encoder.context", ("sentence",))),
+            needs=(
+                BY_GRADIENT,
+                Needs("encoder.context", ("sentence",)),
+                Needs("encoder.cell", but=TREES),
+            ),
         ),
     ] = 0.0
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
@@ -175,7 +187,7 @@ class TrainConfig(Section):
         Option(
             "Maximum of each value of the gradient that enters a state of the encoder's layers; 0 "
             "for none.",
-            needs=(Needs("encoder.cell", but=("sru", *NOT_RECURRENT)), BY_GRADIENT),
+            needs=(Needs("encoder.cell", but=("sru", *WITHOUT_STEPS)), BY_GRADIENT),
         ),
     ] = 0.0
     max_grad_value: Annotated[

@@ -16,9 +16,11 @@ Auto = Literal["auto"]
 Cell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
     "clockwork", "output-feedback", "echo-state", "sru", "deep-transition",
-    "recurrent-highway", "transformer", "cnn", "window",
+    "recurrent-highway", "transformer", "cnn", "window", "tree-rnn", "rntn", "tree-lstm",
 ]  # fmt: skip
 NOT_RECURRENT = ("transformer", "cnn", "window")
+TREES = ("tree-rnn", "rntn", "tree-lstm")
+WITHOUT_STEPS = (*NOT_RECURRENT, *TREES)  # that lead from each token to the next one
 # A decoder is read step by step.
 DecoderCell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",

@@ -10,6 +10,7 @@ from itertools import accumulate, count
 from typing import Any
 
 from tagkit.text.json_text import INTERNAL, Record
+from tagkit.text.trees import Tree
 
 # Names and values of what a record has beside its text and annotation, in its order: an id, where
 # it comes from. The values are those of JSON.
@@ -61,6 +62,7 @@ class Sentence(Record):
             share if they are of the same one; None where it is not known, or stands by itself.
             Below zero where nothing in the file marks it: all until the first mark is one.
         targets: strings that stand for it, any of which is right; empty where there are none.
+        tree: over its words; None where the corpus has none.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -78,6 +80,7 @@ class Sentence(Record):
     # Numbers differ from process to process.
     document: int | None = field(default=None, compare=False, repr=False, metadata={INTERNAL: True})
     targets: tuple[str, ...] = ()
+    tree: Tree | None = None
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class Sentence(Record):
         extra: Extra = (),
         document: int | None = None,
         targets: tuple[str, ...] = (),
+        tree: Tree | None = None,
     ) -> None:
         """The fields, in their order.
 
@@ -109,6 +113,7 @@ class Sentence(Record):
         _set_extra(self, extra)
         _set_document(self, document)
         _set_targets(self, targets)
+        _set_tree(self, tree)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -118,7 +123,7 @@ class Sentence(Record):
 # Of the slots, whose setters take no notice of `frozen`: for `__init__` alone.
 (
     _set_words, _set_tags, _set_features, _set_labels, _set_text, _set_places, _set_columns,
-    _set_lines, _set_extra, _set_document, _set_targets,
+    _set_lines, _set_extra, _set_document, _set_targets, _set_tree,
 ) = (getattr(Sentence, each.name).__set__ for each in fields(Sentence))  # fmt: skip
 
 
@@ -171,6 +176,7 @@ class Prediction(Record):
         attention: weight of each word in the vector that the class is predicted from, 0 to 1; None
             where the model pools in another way.
         columns: every tag column of a model of several, the first of which is `tags`; else empty.
+        tree: that a recursive network has read, with the class of each node; None of others.
     """
 
     words: tuple[str, ...]
@@ -181,6 +187,7 @@ class Prediction(Record):
     scores: tuple[LabelScore, ...] = ()
     attention: tuple[float, ...] | None = None
     columns: tuple[TagColumn, ...] = ()
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +269,7 @@ class Document(Record):
         line: number of its first line there, from 1.
         span_lines: number of each span's line there; empty where all are on `line`.
         extra: what else its record has, such as an id; empty where that was not asked for.
+        tree: over its tokens; None where the corpus has none.
     """
 
     text: str
@@ -274,6 +282,7 @@ class Document(Record):
     line: int = field(default=1, compare=False)
     span_lines: tuple[int, ...] = field(default=(), compare=False)
     extra: Extra = field(default=(), compare=False)
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +296,7 @@ class TaggedText(Record):
         labels: classes of the text; empty of a model without classes, or where none is likely.
         scores: every class with its probability, the likeliest first; empty without classes, and
             of a text without words.
+        tree: over its tokens, as in `Prediction`.
     """
 
     text: str
@@ -294,11 +304,30 @@ class TaggedText(Record):
     spans: tuple[TextSpan, ...]
     labels: tuple[str, ...] = ()
     scores: tuple[LabelScore, ...] = ()
+    tree: Tree | None = None
 
     @property
     def tokens(self) -> tuple[TaggedToken, ...]:
         """Tokens of all sentences."""
         return tuple(token for sentence in self.sentences for token in sentence)
+
+
+def node_spans(item: Document | TaggedText) -> list[TextSpan]:
+    """The nodes of the tree over a text, in its order; none without one."""
+    if item.tree is None:
+        return []
+    if isinstance(item, Document):
+        places = [*(item.tokens or ())]
+    else:
+        places = [(token.start, token.end) for token in item.tokens]
+    stretches = ((places[start][0], places[end - 1][1]) for start, end in item.tree.spans)
+    probabilities = item.tree.probabilities or (None,) * len(item.tree.spans)
+    return [
+        TextSpan(item.text[start:end], start, end, label, probability)
+        for (start, end), label, probability in zip(
+            stretches, item.tree.labels, probabilities, strict=True
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from tagkit.config import (
     parse_config,
 )
 from tagkit.config.sections import option_values
+from tagkit.config.values import TREES
 
 
 def test_every_option_has_a_default_and_a_name() -> None:
@@ -120,7 +121,8 @@ def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
 def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(name: str) -> None:
     choices = CHOICES[name]
     for choice in choices:
-        assert option(load_config(None, [f"{name}={choice}"]), name) == choice
+        options = ["task=classify"] if choice in TREES else []
+        assert option(load_config(None, [*options, f"{name}={choice}"]), name) == choice
     *first, last = (f"'{choice}'" for choice in choices)
     expected = f"{', '.join(first)} or {last}" if first else last
     assert problems(f"{name}=nonsense") == (Says(name, '"nonsense"', expected),)
@@ -199,7 +201,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
 
     # Several columns are the task "tag" with a list in data.tag_column.
     assert allowed(Config, "task") == tuple(task for task in TASKS if task != COLUMNS)
-    assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
+    assert allowed(EncoderConfig, "cell") == (*LAYERS, *TREES)
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*CELLS, "cnn", "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)

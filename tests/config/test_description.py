@@ -35,8 +35,8 @@ def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
         'Only with head.sampling = "linear" or "inverse-sigmoid".',
     )
     assert described("train.bptt")[2] == (
-        'Not with encoder.cell = "transformer" or "cnn" or "window", but for '
-        'task = "language-model".',
+        'Not with encoder.cell = "transformer" or "cnn" or "window" or "tree-rnn" or "rntn" or '
+        '"tree-lstm", but for task = "language-model".',
     )
     assert described("data.tag_column")[0] == ""
 

@@ -10,7 +10,6 @@ from small_runs import of_task
 
 from tagkit.config import (
     Config,
-    EncoderConfig,
     HeadConfig,
     TrainConfig,
     allowed,
@@ -22,6 +21,7 @@ from tagkit.evaluation.reports.language_report import LanguageReport
 from tagkit.inference.generate.text_generator import load_language_model
 from tagkit.inference.predict.predictor import load
 from tagkit.inference.score.evaluate import evaluate
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.nn.softmax.sampled import SampledSoftmax
 from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
@@ -45,7 +45,7 @@ OWN: dict[str, tuple[object, ...]] = {
     "head.sampling": ("linear",),
     "head.free_running": (2,),
 }
-CELLS = allowed(EncoderConfig, "cell")
+CELLS = tuple(LAYERS)
 OPTIMIZERS = allowed(TrainConfig, "optimizer")
 SOFTMAXES = allowed(HeadConfig, "softmax")
 SEEDS = range(len(CELLS))

@@ -14,7 +14,6 @@ from small_runs import TASKS, of_task
 
 from tagkit.config import (
     Config,
-    EncoderConfig,
     HeadConfig,
     TrainConfig,
     allowed,
@@ -23,12 +22,13 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.inference.predict.predictor import load
+from tagkit.nn.layers.encoder import LAYERS
 from tagkit.training.folder.run_identity import refuse_unfit
 from tagkit.training.trainer import train
 
 SEEDS = range(5)
 IN_TURN: dict[str, tuple[object, ...]] = {
-    "encoder.cell": allowed(EncoderConfig, "cell"),
+    "encoder.cell": tuple(LAYERS),  # those over trees are of one task
     "head.kind": allowed(HeadConfig, "kind")[::-1],
     "train.optimizer": allowed(TrainConfig, "optimizer"),
 }

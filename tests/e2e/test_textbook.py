@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+import tree_corpus
 
 from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.training.setup.setup import prepare
@@ -30,6 +31,8 @@ PAIRS = "".join(f"a{name}b\tb{name}a\n" for name in "klmnopqrst")
 def files(folder: Path, config: Config) -> dict[str, str]:
     """A corpus of the task."""
     task = config.task
+    if config.encoder.tree == "parse":
+        return tree_corpus.files(folder, train=20, others=5)
     if task in ("tag", "classify"):
         made = {"tag": tiny.corpus, "classify": tiny.classified}[task](folder)
         return {name: path for name, path in made.items() if name.startswith("data.")}

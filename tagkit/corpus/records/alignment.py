@@ -292,6 +292,7 @@ def _cut(
             lines=(document.line,) * len(sentence),
             extra=document.extra,
             document=document_number,
+            tree=document.tree,  # of a document with classes, which is one sentence
         )
         done += len(sentence)
 
@@ -323,4 +324,5 @@ def to_document(sentence: Sentence, *, plain: bool, source: str = "") -> Documen
         source=source,
         line=sentence.lines[0] if sentence.lines else 1,
         extra=sentence.extra,
+        tree=sentence.tree,
     )

@@ -107,13 +107,14 @@ def as_document(answer: TaggedText) -> Document:
         spans=answer.spans if has_tags else None,
         labels=answer.labels,
         tokens=places or None,
+        tree=answer.tree,
     )
 
 
 def as_sentences(answer: Answer) -> Iterator[Sentence]:
     """The sentences of a text with their tags; the classes of the text are those of each."""
     if isinstance(answer, Prediction):
-        yield Sentence(answer.words, answer.tags or None, labels=answer.labels)
+        yield Sentence(answer.words, answer.tags or None, labels=answer.labels, tree=answer.tree)
         return
     starts = [part[0].start for part in answer.sentences]
     for number, tokens in enumerate(answer.sentences):

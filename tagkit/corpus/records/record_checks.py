@@ -13,6 +13,7 @@ from tagkit.corpus.source.options import Item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TextSpan
 from tagkit.text.scheme_detection import Step, count_steps
+from tagkit.text.trees import Tree
 from tagkit.wording import clipped, plural
 
 
@@ -90,22 +91,33 @@ def check_sentence(sentence: Sentence, where: str) -> None:
     """Refuse a sentence whose words cannot be read; arguments as of `check_item`.
 
     Raises:
-        DataError: words are a single string, or there is not one place in the text for each.
+        DataError: words are a single string, there is not one place in the text for each, or the
+            tree is not over them.
     """
     _refuse_string("words", sentence.words, where)
     if sentence.text is not None:
         _check_count("place in its text", len(sentence.places), sentence.words, where)
         _check_places("places", sentence.text, sentence.places, where, apart=False)
+    _check_tree(sentence.tree, len(sentence.words), where)
 
 
 def check_document(document: Document, where: str) -> None:
     """Refuse a document whose text cannot be read; arguments as of `check_item`.
 
     Raises:
-        DataError: a token lies outside of its text.
+        DataError: a token lies outside of its text, or the tree is not over the tokens.
     """
     if document.tokens is not None:
         _check_places("tokens", document.text, document.tokens, where, apart=True)
+    _check_tree(document.tree, len(document.tokens or ()), where)
+
+
+def _check_tree(tree: Tree | None, words: int, where: str) -> None:
+    if tree is not None and not tree.is_over(words):
+        raise DataError(
+            f"{where}: expected a tree over {plural(words, 'word')}, each of them a node, and each "
+            f"node after its children, found {clipped(repr(tree))}"
+        )
 
 
 def _refuse_string(what: str, values: Sequence[str], where: str) -> None:

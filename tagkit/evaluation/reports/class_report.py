@@ -19,6 +19,7 @@ from tagkit.evaluation.scores.metrics import (
     Comparison,
     Kind,
 )
+from tagkit.evaluation.scores.node_scores import NodeScores
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.evaluation.scores.scores import Labels, Score, count_classes
 from tagkit.text.json_text import INTERNAL
@@ -47,6 +48,7 @@ class ClassReport(LabelScores):
             errors.
         comparison: what was scored; not part of the JSON.
         areas: under curves of the probabilities; None where these are not known of each text.
+        nodes: of the trees of texts; None where the model has not read the trees of the corpus.
     """
 
     texts: int
@@ -60,11 +62,13 @@ class ClassReport(LabelScores):
     unknown: Mapping[str, int]
     comparison: Comparison = field(compare=False, repr=False, metadata={INTERNAL: True})
     areas: ClassAreas | None = None
+    nodes: NodeScores | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `areas` where they are known."""
+        """Plain values, for JSON; `areas` and `nodes` where they are known."""
         found = LabelScores.to_dict(self)
-        return {key: value for key, value in found.items() if key != "areas" or value is not None}
+        some = ("areas", "nodes")
+        return {key: value for key, value in found.items() if key not in some or value is not None}
 
     def confused(self) -> list[tuple[str, str, int]]:
         """Gold class, predicted class and texts of each confusion, the most frequent first."""

@@ -10,6 +10,7 @@ from tagkit.evaluation.reports.tag_report import TagReport
 from tagkit.evaluation.scores.calibration import Calibration
 from tagkit.evaluation.scores.conformal import SetReport
 from tagkit.evaluation.scores.metrics import Comparison, added_metrics
+from tagkit.evaluation.scores.node_scores import NodeScores
 from tagkit.evaluation.scores.outcomes import CLASSES
 from tagkit.evaluation.scores.scores import Score
 from tagkit.text.schemes import has_spans
@@ -156,8 +157,22 @@ def _class_lines(report: ClassReport, width: int | None) -> Iterator[str]:
             f"area under ROC {areas.roc:.4f}, under precision and recall "
             f"{areas.precision_recall:.4f}, means over classes"
         )
+    if report.nodes is not None:
+        yield from _node_lines(report.nodes)
     yield from _added_lines(report.comparison)
     yield from _unknown_lines("classes", report.unknown)
+
+
+def _node_lines(scores: NodeScores) -> Iterator[str]:
+    """Of trees: all nodes, and both sides of the classes 0 to 4."""
+    yield f"accuracy of all nodes {scores.accuracy:.4f} of {plural(scores.nodes, 'node')}"
+    for accuracy, count, unit in (
+        (scores.binary_accuracy, scores.binary_texts, "text"),
+        (scores.binary_nodes_accuracy, scores.binary_nodes, "node"),
+    ):
+        if accuracy is not None:
+            found = f"{accuracy:.4f} of {plural(count, unit)}"
+            yield f"positive or negative, where gold is not neutral: {found}"
 
 
 def _added_lines(comparison: Comparison) -> Iterator[str]:

@@ -45,6 +45,8 @@ class Tokens(Generic[Array]):
             None where it reads each sentence by itself.
         contextual: (batch, time, values) states of language models at each token, zero where
             padded; None in a model that reads none.
+        children: (batch, time, 2) int64 nodes of a tree over each sentence, as
+            `nn/trees/encoder.py` reads them, 0 where padded; None in a model that reads none.
     """
 
     rows: Array
@@ -52,6 +54,7 @@ class Tokens(Generic[Array]):
     feature_ids: tuple[Array, ...]
     documents: Array | None = None
     contextual: Array | None = None
+    children: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

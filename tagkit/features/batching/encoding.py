@@ -17,6 +17,7 @@ from tagkit.features.batching.batch import Batch, Tokens, Words
 from tagkit.features.batching.contextual_states import ContextualInputs
 from tagkit.features.batching.document_batches import document_numbers, documents_of_rows
 from tagkit.features.batching.targets import Target
+from tagkit.features.batching.trees import tree_children
 from tagkit.features.unit_reading import cut_all
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_features import AFFIXES_PER_WORD
@@ -90,6 +91,7 @@ class Indexed:
         features: (columns, tokens) ids.
         documents: (sentences,) number of the document, or of the part of one, that each sentence
             is read with; ascends. None where each is read by itself.
+        children: (tokens, 2) nodes of a tree over each sentence (`trees.py`); None without trees.
     """
 
     distinct: list[str]
@@ -97,6 +99,7 @@ class Indexed:
     lengths: Ids
     features: Ids
     documents: Ids | None = None
+    children: Ids | None = None
 
     @cached_property
     def _starts(self) -> Ids:
@@ -134,6 +137,7 @@ class Indexed:
             filled,
             tuple(_padded(column[positions], filled) for column in self.features),
             documents_of_rows(np.asarray(indices), self.documents),
+            children=None if self.children is None else _padded(self.children[positions], filled),
         )
 
 
@@ -173,7 +177,9 @@ class Encoded:
     def target_count(self) -> int:
         """Divisor of the loss: number of tokens if a target is per token, else of sentences."""
         # With tags and classes together the number of tokens is taken for both.
-        own = (target for target in self.targets.values() if not target.auxiliary)
+        own = [target for target in self.targets.values() if not target.auxiliary]
+        if counts := [target.count for target in own if target.count is not None]:
+            return sum(counts)
         per_token = any(target.per == "token" for target in own)
         return int(self.lengths.sum()) if per_token else len(self)
 
@@ -220,6 +226,7 @@ def index(
     vocabulary: Vocabulary,
     *,
     document_words: int = 0,
+    tree: str = "",
 ) -> Indexed:
     """Sentences as numbers of their distinct words; tags and classes are not read.
 
@@ -228,6 +235,10 @@ def index(
         vocabulary: of the model. Where it reads units, these are the words here.
         document_words: maximum number of words that are read as one sequence of a document; 0 to
             read each sentence by itself.
+        tree: that a recursive network reads, as of `tree_of`; empty for none.
+
+    Raises:
+        DataError: as of `tree_of`.
     """
     flat = words = [word for sentence in sentences for word in sentence.words]
     lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
@@ -251,6 +262,7 @@ def index(
         lengths=lengths,
         features=np.repeat(features, counts, axis=1),  # a unit has those of its word
         documents=document_numbers(sentences, document_words),
+        children=tree_children(sentences, tree) if tree else None,
     )
 
 
@@ -284,6 +296,7 @@ def encode(
     chars: bool,
     weights: Sequence[float] | None = None,
     document_words: int = 0,
+    tree: str = "",
 ) -> Encoded:
     """Sentences to learn from as ids.
 
@@ -293,9 +306,13 @@ def encode(
         targets: gold labels of the sentences, by the names that the task gives them.
         chars: whether the model reads characters.
         weights: of the sentences in the loss; None where all weigh the same.
-        document_words: as for `index`.
+        document_words: as for `index`, and so is `tree`.
+        tree: that a recursive network reads.
+
+    Raises:
+        DataError: as of `index`.
     """
-    indexed = index(sentences, vocabulary, document_words=document_words)
+    indexed = index(sentences, vocabulary, document_words=document_words, tree=tree)
     encoded_words = encode_words(indexed.distinct, vocabulary, chars=chars)
     weighed = None if weights is None else np.array(weights, dtype=np.float32)
     return Encoded(indexed, encoded_words, targets, weighed)

@@ -21,11 +21,13 @@ class Target:
         per: whether a value belongs to a token or to a sentence.
         auxiliary: whether it is of a loss beside the task's own, in whose divisor it is not
             counted.
+        count: number of labels where not each token or sentence has one; None where each has.
     """
 
     values: npt.NDArray[Any]
     per: Literal["token", "sentence"]
     auxiliary: bool = False
+    count: int | None = None
 
 
 def tag_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:

@@ -110,7 +110,7 @@ def with_sets(
         found.append(
             TextSets(
                 answer.text, answer.sentences, answer.spans, answer.labels, answer.scores,
-                coverage, tag_sets, class_set,
+                answer.tree, coverage, tag_sets, class_set,
             )
         )  # fmt: skip
     return found

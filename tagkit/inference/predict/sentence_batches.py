@@ -421,8 +421,13 @@ class SentenceBatches:
                 yield indices + start, batch
 
     def _indexed(self, sentences: Sequence[Sentence]) -> Indexed:
-        words = self._config.encoder.document_words
-        return index(sentences, self._vocabulary, document_words=words)
+        encoder = self._config.encoder
+        return index(
+            sentences,
+            self._vocabulary,
+            document_words=encoder.document_words,
+            tree=encoder.read_tree,
+        )
 
     def _batches(
         self, sentences: Sequence[Sentence], indexed: Indexed, cache: WordCache, batch_size: int

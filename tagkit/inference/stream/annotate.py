@@ -305,7 +305,13 @@ class Annotator:
 
 def _with_alternatives(answer: TaggedText, ways: Sequence[Alternative]) -> TaggedText:
     return TextAlternatives(
-        answer.text, answer.sentences, answer.spans, answer.labels, answer.scores, tuple(ways)
+        answer.text,
+        answer.sentences,
+        answer.spans,
+        answer.labels,
+        answer.scores,
+        answer.tree,
+        tuple(ways),
     )
 
 

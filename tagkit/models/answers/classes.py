@@ -19,8 +19,8 @@ from tagkit.models.answers.labels import (
     sentences_of,
     without_none,
 )
-from tagkit.models.answers.pieces import Highlighted, TextPiece
-from tagkit.text.records import Extra, LabelScore, Sentence, TaggedText
+from tagkit.models.answers.pieces import Highlighted, TextPiece, tree_pieces
+from tagkit.text.records import Extra, LabelScore, Sentence, TaggedText, node_spans
 from tagkit.text.schemes import PLAIN
 from tagkit.wording import quoted
 
@@ -169,6 +169,11 @@ class ClassAnswers(LabelAnswers):
             record["probabilities"] = {score.label: round(score.probability, 6) for score in shown}
         if any(token.attention is not None for token in answer.tokens):
             record["tokens"] = [without_none(token) for token in answer.tokens]
+        if answer.tree is not None:
+            nodes = node_spans(answer)
+            if not style.probabilities:
+                nodes = [replace(node, probability=None) for node in nodes]
+            record["nodes"] = [without_none(node) for node in nodes]
         return record
 
     def cells_of(self, answer: TaggedText, options: PredictionOptions) -> dict[str, Any]:
@@ -182,7 +187,8 @@ class ClassAnswers(LabelAnswers):
         return found
 
     def shown(self, answer: TaggedText, style: Style) -> Highlighted:
-        """The text, and its classes."""
-        pieces = (TextPiece(answer.text),) if answer.text else ()
+        """The text, and its classes; below it the nodes of its tree with theirs."""
+        pieces = [TextPiece(answer.text)] if answer.text else []
+        pieces += tree_pieces(answer, confidence=style.probabilities)
         classes = tuple(self.selected(answer, style))
-        return Highlighted(pieces, False, classes, style.probabilities)
+        return Highlighted(tuple(pieces), False, classes, style.probabilities)

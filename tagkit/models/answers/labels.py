@@ -179,6 +179,7 @@ class LabelAnswers(AnswerKind):
             source=origin.file,
             line=origin.line,
             extra=extra,
+            tree=answer.tree,
         )
 
     def with_selected(self, answer: TaggedText, style: Style) -> TaggedText:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from tagkit.text.json_text import to_json
-from tagkit.text.records import Alignment, LabelScore, TaggedText
+from tagkit.text.records import Alignment, LabelScore, TaggedText, node_spans
 
 _SHADES = "\u00b7\u2591\u2592\u2593\u2588"  # of attention: from 0, 0.04, 0.16, 0.36 and 0.64 on
 
@@ -75,6 +75,17 @@ def alignment_lines(alignment: Alignment) -> Iterator[str]:
         shades = (_SHADES[min(int(5 * math.sqrt(each)), 4)] for each in weights)
         drawn = (shade * len(name) for shade, name in zip(shades, symbols, strict=True))
         yield " ".join([unit.ljust(wide), *drawn])
+
+
+def tree_pieces(answer: TaggedText, *, confidence: bool) -> Iterator[TextPiece]:
+    """A line for each node below the text, its children further to the right."""
+    nodes, depths = node_spans(answer), answer.tree.depths() if answer.tree else []
+    # From left to right: of those that begin with the same word the last first, which is above.
+    order = sorted(range(len(nodes)), key=lambda at: (nodes[at].start, -at))
+    for at in order[1:]:  # the root stands in the first line
+        probability = nodes[at].probability if confidence else None
+        yield TextPiece("\n" + "  " * depths[at])
+        yield TextPiece(nodes[at].text, nodes[at].label, probability)
 
 
 def span_pieces(answer: TaggedText) -> Iterator[TextPiece]:

@@ -126,7 +126,11 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
         # Tokens are substrings of the text, so offsets of predictions are exact.
         document = new_document()
         sentences = [
-            Sentence(tuple(text[start:end] for start, end in places), document=document)
+            Sentence(
+                tuple(text[start:end] for start, end in places),
+                document=document,
+                tree=item.tree,  # over tokens that are one sentence
+            )
             for places in found
         ]
         return Text(text, sentences, [*found])
@@ -168,7 +172,8 @@ def as_tagged(text: Text, predictions: Sequence[Prediction]) -> TaggedText:
     tagged = TaggedText(text.text, tuple(sentences), tuple(spans))
     if len(predictions) != 1:  # a text that has classes is one sentence
         return tagged
-    return replace(tagged, labels=predictions[0].labels, scores=predictions[0].scores)
+    only = predictions[0]
+    return replace(tagged, labels=only.labels, scores=only.scores, tree=only.tree)
 
 
 def _with_columns(tokens: Sequence[TaggedToken], columns: Sequence[TagColumn]) -> list[TaggedToken]:

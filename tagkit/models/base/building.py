@@ -27,6 +27,8 @@ from tagkit.nn.layers.embedding import (
 from tagkit.nn.layers.encoder import Encoder
 from tagkit.nn.layers.recurrent_layer import RecurrentLayer
 from tagkit.nn.recurrence.cell import CellOptions
+from tagkit.nn.trees import TREES
+from tagkit.nn.trees.encoder import TreeEncoder
 
 # Coarse clusters beside fine ones. Further kinds, from 30 to 2,000 clusters, bring no more.
 _TIMES_LARGER = 5
@@ -156,6 +158,16 @@ def word_dropout(config: Config) -> float:
 def build_encoder(config: Config, inputs: int) -> Encoder:
     """The layers over `inputs` features of each token, with fresh weights."""
     encoder = config.encoder
+    dropout = {
+        "dropout": encoder.dropout,
+        "locked_dropout": locked_dropout(config),
+        "word_dropout": word_dropout(config),
+    }
+    if encoder.cell in TREES:
+        options = cell_options(encoder)
+        return TreeEncoder(
+            cell=encoder.cell, options=options, inputs=inputs, hidden=encoder.hidden, **dropout
+        )
     built = Encoder(
         cell=encoder.cell,
         options=cell_options(encoder),
@@ -168,9 +180,7 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,
         segment=tokens_back(config),  # as long texts need memory
-        dropout=encoder.dropout,
-        locked_dropout=locked_dropout(config),
-        word_dropout=word_dropout(config),
+        **dropout,
     )
     built.flow_strength = config.train.flow_strength
     for layer in built.stack():

@@ -26,6 +26,9 @@ LAYER_NAMES = {
     "recurrent-highway": "recurrent highway network",
     "cnn": "CNN",
     "window": "feed-forward network",
+    "tree-rnn": "tree RNN",
+    "rntn": "RNTN",
+    "tree-lstm": "Tree-LSTM",
 }
 # Where it has a name of its own, and where the name says so.
 ONE_WAY = {"transformer": "causal transformer", "cnn": "causal CNN"}
@@ -76,7 +79,9 @@ def encoder_name(config: Config) -> str:
     """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
     name, both = LAYER_NAMES.get(encoder.cell, encoder.cell), ""
-    if not encoder.bidirectional:
+    if encoder.read_tree:
+        name += " over parses" if encoder.tree == "parse" else f" over {encoder.tree} trees"
+    elif not encoder.bidirectional:
         name = ONE_WAY.get(encoder.cell, name)
     elif encoder.cell not in BOTH_WAYS:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "
@@ -105,7 +110,8 @@ def class_heads(config: Config) -> tuple[str, ...]:
     """What gives the classes of a text, such as "max pooling"."""
     head = config.head
     linear = ("bag of words",) if isinstance(head.bag_of_words, int) and head.bag_of_words else ()
-    return (f"{head.pooling} pooling", *linear)
+    pooling = "root" if config.encoder.read_tree else head.pooling
+    return (f"{pooling} pooling", *linear)
 
 
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:

@@ -38,6 +38,7 @@ from tagkit.nn.layers.inference import CachedWords, CharReader, read_cached
 from tagkit.nn.layers.information_flow import watched_flow
 from tagkit.nn.recurrence.weights import count_parameters
 from tagkit.nn.softmax.language_loss import LanguageLoss, Sides
+from tagkit.nn.trees.encoder import TreeEncoder
 from tagkit.text.records import Sentence
 
 
@@ -130,7 +131,10 @@ class Member(nn.Module):
         return self.encoder.output(*self.read_layers(inputs, tokens), tokens.mask)
 
     def read_layers(self, inputs: Tensor, tokens: Tokens[Tensor]) -> tuple[Tensor, Tensor]:
-        """The same of the topmost layer, before dropout and output layers."""
+        """The same of the topmost layer, before dropout and output layers; of nodes over trees."""
+        if tokens.children is not None:
+            assert isinstance(self.encoder, TreeEncoder)
+            return self.encoder.read_trees(inputs, tokens.mask, tokens.children)
         if tokens.documents is None:
             return self.encoder.read_layers(inputs, tokens.mask)
         joined = JoinedRows.of(tokens.documents, tokens.mask)

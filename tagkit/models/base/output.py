@@ -42,6 +42,8 @@ class ModelOutput:
         raw_class_probs: the same without a temperature, by which classes are chosen.
         attention: (batch, time) weight of each token in the text's vector, 0 on padding; sums to 1
             over a text. None unless the pooling is attention.
+        node_probs: (batch, nodes, classes) of a tree's nodes, as `nn/trees/encoder.py` orders them;
+            None of models that read no trees.
         columns: of each tag column, of a model of several.
     """
 
@@ -52,6 +54,7 @@ class ModelOutput:
     raw_class_probs: Tensor | None = None
     attention: Tensor | None = None
     columns: tuple[ColumnOutput, ...] = ()
+    node_probs: Tensor | None = None
 
 
 def require_number(value: float) -> None:

@@ -176,6 +176,7 @@ class Task(ABC):
             chars=reads_chars,
             weights=weights,
             document_words=config.encoder.document_words,
+            tree=config.encoder.read_tree,
         )
 
     def batches(

@@ -6,10 +6,11 @@
 Bengio and Courville, section 10.2 and figure 10.5.)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from tagkit.corpus.splits.splits import Corpus
 from tagkit.evaluation.reports.class_report import ClassReport, make_class_report, with_areas
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.metrics import Kind
+from tagkit.evaluation.scores.node_scores import score_nodes
 from tagkit.evaluation.scores.outcomes import Outcomes
 from tagkit.features.batching.batch import Batch
 from tagkit.features.batching.encoding import Encoded
+from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.answers.classes import ClassAnswers
@@ -47,6 +50,15 @@ from tagkit.models.base.task_records import (
     TrainingData,
 )
 from tagkit.models.classifying.class_head import build_class_head, fit_bag
+from tagkit.models.classifying.trees import (
+    NODES,
+    node_labels,
+    node_loss,
+    node_probabilities,
+    node_targets,
+    resolved_tree,
+    with_trees,
+)
 from tagkit.models.folder.parts import check_classes, check_features, check_no_tags
 from tagkit.models.tagging.tag_outcomes import judged_classes
 from tagkit.nn.heads.bag_of_words import log_scores
@@ -54,6 +66,7 @@ from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.layers.embedding import TokenEmbedding
 from tagkit.nn.layers.encoder import Encoder
+from tagkit.nn.trees.encoder import TreeEncoder
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
 # From this probability on a class is more probable than not. It is the default where a text may
@@ -80,6 +93,8 @@ class Classifier(Model):
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch[Tensor]) -> tuple[Tensor, Tensor]:
         """As described in `Model`: the loss of the classes; each text is one target."""
+        if NODES in batch.targets:
+            return node_loss(self.class_head, states, batch)
         classes = batch.target("classes")
         return self.class_head.loss(states, final, batch.tokens.mask, classes, batch.weights)
 
@@ -90,7 +105,10 @@ class Classifier(Model):
 
         `confidence` changes nothing: they cost nothing extra.
         """
-        return class_output(self.class_head, states, final, mask)
+        output = class_output(self.class_head, states, final, mask)
+        if isinstance(self.encoder, TreeEncoder):
+            return replace(output, node_probs=node_probabilities(self.class_head, states))
+        return output
 
     def readouts(self, data: Encoded) -> Sequence[Readout]:
         """That of the classes."""
@@ -133,9 +151,9 @@ def resolved_classes(config: Config, corpus: Corpus) -> Config:
     return config.model_copy(update={"head": head})
 
 
-def classes_of(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    """The classes of texts, the most frequent first."""
-    return most_frequent(label for sentence in sentences for label in sentence.labels)
+def classes_of(sentences: Sequence[Sentence], others: Iterable[str] = ()) -> tuple[str, ...]:
+    """The classes of texts, and of what else has some, the most frequent first."""
+    return most_frequent(chain((each for s in sentences for each in s.labels), others))
 
 
 def with_classes(
@@ -242,7 +260,11 @@ def score_classes(
         several=context.config.head.several_classes,
         known=frozenset(context.vocabulary.classes),
     )
-    return with_areas(report, gold, (prediction.scores for prediction in predictions))
+    report = with_areas(report, gold, (prediction.scores for prediction in predictions))
+    trees = [prediction.tree for prediction in predictions]
+    if all(tree is None for tree in trees):
+        return report
+    return replace(report, nodes=score_nodes([each.tree for each in split.sentences], trees))
 
 
 def class_kind(config: Config) -> Kind:
@@ -265,8 +287,8 @@ class ClassifyTask(Task):
     reads_columns = False
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
-        """Whether a text may have several classes."""
-        return resolved_classes(config, corpus)
+        """Whether a text may have several classes, and which tree is read of it."""
+        return resolved_tree(resolved_classes(config, corpus), corpus)
 
     def examples(self, config: Config, split: Split) -> list[Sentence]:
         """The texts as they are."""
@@ -275,13 +297,25 @@ class ClassifyTask(Task):
 
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
         """The classes."""
-        return Labels(classes=classes_of(sentences))
+        return Labels(classes=classes_of(sentences, node_labels(config, sentences)))
 
     def targets(
         self, sentences: Sequence[Sentence], vocabulary: Vocabulary
     ) -> Mapping[str, Target]:
         """The classes of each text."""
         return {"classes": class_target(sentences, vocabulary)}
+
+    def encode(
+        self,
+        config: Config,
+        sentences: Sequence[Sentence],
+        vocabulary: Vocabulary,
+        weights: Sequence[float] | None,
+        beside: Mapping[str, Target] = MappingProxyType({}),
+    ) -> Examples:
+        """As described in `Task`; with the classes of nodes, where these are learnt."""
+        beside = {**beside, **node_targets(config, sentences, vocabulary)}
+        return super().encode(config, sentences, vocabulary, weights, beside)
 
     def build(
         self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
@@ -320,7 +354,11 @@ class ClassifyTask(Task):
         # `confidence` asks for probabilities of tags; those of classes cost nothing extra.
         output = context.model.output(batch.tokens, batch.words, confidence=False)
         bare = [Prediction(sentence.words, ()) for sentence in batch.sentences]
-        return with_classes(bare, context, output, options.threshold)
+        found = with_classes(bare, context, output, options.threshold)
+        if not (shape := context.config.encoder.read_tree):
+            return found
+        classes = context.vocabulary.classes
+        return with_trees(found, batch.sentences, shape, output, classes)
 
     def score(
         self,

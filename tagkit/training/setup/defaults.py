@@ -220,6 +220,8 @@ def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dic
         few = corpus.sentences <= _FEW_TEXTS
         attention = "scaled-attention" if few else "attention"
         chosen["head.pooling"] = attention if follows_gradient else "mean"
+        if config.encoder.read_tree:
+            chosen["head.pooling"] = "last"
     if _serves(config, "head.pooling") and head.bag_of_words == "auto":
         helps = follows_gradient and _bag_of_words_helps(config, corpus)
         chosen["head.bag_of_words"] = _pairs_for(corpus.tokens, corpus.classes) if helps else 0
@@ -248,7 +250,7 @@ def _feature_crf_helps(config: Config, corpus: CorpusSize) -> bool:
 
 
 def _bag_of_words_helps(config: Config, corpus: CorpusSize) -> bool:
-    if _knows_language(config) or config.data.unit != "word":
+    if _knows_language(config) or not has_effect(config, "head.bag_of_words"):
         return False
     weights = corpus.tokens * corpus.classes
     if corpus.tokens > _MAX_BAG_TOKENS or weights > _MAX_TOKENS_TIMES_CLASSES:

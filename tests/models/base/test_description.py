@@ -13,6 +13,7 @@ from tagkit.models.base.description import (
 from tagkit.models.task_table import task_of
 from tagkit.nn.heads import HEADS
 from tagkit.nn.layers.encoder import LAYERS
+from tagkit.nn.trees import TREES
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_the_architecture_names_encoder_and_heads() -> None:
 
 
 def test_names_for_people_are_those_of_layers_and_heads_that_are_there() -> None:
-    assert LAYER_NAMES.keys() <= LAYERS.keys()
+    assert LAYER_NAMES.keys() <= {**LAYERS, **TREES}.keys()
     assert HEAD_NAMES.keys() <= HEADS.keys()
     assert LAYER_NAMES["gru-reset-before"] == "reset-before GRU"
     assert HEAD_NAMES["viterbi"] == "softmax + tag bigrams"

@@ -17,6 +17,7 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.layers.encoder import LAYERS, Encoder
 from tagkit.nn.layers.layer import LayerOptions
 from tagkit.nn.recurrence.cell import CellOptions, Network
+from tagkit.nn.trees import TREES
 
 INPUTS, HIDDEN = 3, 6
 LENGTHS = (7, 1, 3)
@@ -52,7 +53,7 @@ def encoder(case: str, seed: int) -> Encoder:
 
 
 def test_the_configuration_allows_the_cells_of_the_table() -> None:
-    assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
+    assert allowed(EncoderConfig, "cell") == (*LAYERS, *TREES)
     assert LAYERS.keys() - {*NOT_RECURRENT} == CELLS.keys()
     assert [name for name, kind in LAYERS.items() if not kind.recurrent] == [*NOT_RECURRENT]
     assert set(EQUATIONS) == set(CELLS)

@@ -24,7 +24,7 @@ from tagkit.html.drawing import (
 )
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
-from tagkit.text.records import Document, Sentence, StringAnswer, TaggedText
+from tagkit.text.records import Document, Sentence, StringAnswer, TaggedText, node_spans
 from tagkit.text.records import joined as joined_words
 from tagkit.text.schemes import is_span_tag, span_tuples
 from tagkit.wording import plural
@@ -138,6 +138,6 @@ def _marks_of_sentence(item: Sentence) -> tuple[str, list[Mark]]:
 
 
 def _marks_of_text(item: Document | TaggedText) -> tuple[str, list[Mark]]:
-    return item.text, [
-        Mark(span.start, span.end, span.label, span.probability) for span in item.spans or ()
-    ]
+    # The root, which is the last node, has the class of the text, which stands above it.
+    spans = item.spans or node_spans(item)[-2::-1]
+    return item.text, [Mark(each.start, each.end, each.label, each.probability) for each in spans]

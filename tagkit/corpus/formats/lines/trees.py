@@ -21,6 +21,7 @@ from tagkit.corpus.source.pieces import (
 )
 from tagkit.corpus.source.source import Source
 from tagkit.text.records import Document, joined
+from tagkit.text.trees import Tree
 from tagkit.wording import plural, quoted
 
 _CLASSES = ("0", "1", "2", "3", "4")
@@ -64,6 +65,7 @@ def read_trees(source: Source, reading: ReaderOptions) -> Iterator[Document]:
             reading.refuse(source.name, number, f"expected words, found blank ones: {quoted(line)}")
             continue
         divided += len(nodes) > 1
+        tree = None if phrases else _tree(nodes, binary=binary)
         for label, start, end in nodes if phrases else nodes[:1]:
             if not any(word.strip() for word in words[start:end]):
                 continue  # a phrase of white space alone, in a tree that has words
@@ -72,7 +74,10 @@ def read_trees(source: Source, reading: ReaderOptions) -> Iterator[Document]:
                 neutral += 1
                 continue
             shown = _BINARY.get(label, label) if binary else label
-            yield _document(words[start:end], shown, source.name, number)
+            text, places = joined(words[start:end])
+            yield Document(
+                text, labels=(shown,), tokens=places, source=source.name, line=number, tree=tree
+            )
     if divided and not phrases and reading.with_extra and reading.all_features:
         reading.note(
             f"{source.name}: of a tree the class of the whole is taken; with "
@@ -84,9 +89,16 @@ def read_trees(source: Source, reading: ReaderOptions) -> Iterator[Document]:
         reading.note(f"{source.name}: {what} {are} left out (data.tree_labels)")
 
 
-def _document(words: Sequence[str], label: str, source: str, line: int) -> Document:
-    text, places = joined(words)
-    return Document(text, labels=(label,), tokens=places, source=source, line=line)
+def _tree(nodes: Sequence[tuple[str, int, int]], *, binary: bool) -> Tree:
+    """The nodes of a line, which come as `_parse` has them, as a tree."""
+    # From the last word to the first, and of those that begin with the same one from the inside
+    # out, a node comes after its children: `_parse` has these orders reversed.
+    order = sorted(range(len(nodes)), key=lambda at: (nodes[at][2], -at))
+    labels = (nodes[at][0] for at in order)
+    return Tree(
+        tuple(nodes[at][1:] for at in order),
+        tuple(_BINARY.get(label, "") if binary else label for label in labels),
+    )
 
 
 def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
@@ -135,7 +147,7 @@ def is_tree_class(label: str) -> bool:
 
 
 def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[OutputPiece]:
-    """A flat tree a document: its class at the root, the neutral one at each word."""
+    """The tree of each document; a flat one where it has none: the neutral class at each word."""
     return one_file(_line(item, writing) for item in noting_spans(items, "trees", writing))
 
 
@@ -148,11 +160,22 @@ def _line(item: Document, writing: Writing) -> str:
     words = item.text.split(" ")
     if "" in words or "\t" in item.text:
         raise cannot_hold(item, "trees", "words that are not separated by single blanks")
+    if item.tree is not None and item.tokens is not None:
+        return _bracketed(item, item.tree, label)
     # A tree has a class at every node, and a text has one; 2, neutral, claims the least of words.
     if len(words) == 1:
         return f"({label} {_escape(words[0], item)})"
     writing.note("trees have a class at each word: 2, the neutral one, is written there")
     return f"({label} {' '.join(f'(2 {_escape(word, item)})' for word in words)})"
+
+
+def _bracketed(item: Document, tree: Tree, root: str) -> str:
+    """A tree with all of its labels, but that of the root, which is the document's."""
+    labels = [*tree.labels[:-1], root]
+    if others := [each for each in labels if not is_tree_class(each)]:
+        raise cannot_hold(item, "trees", f"a node whose label is not 0 to 4 ({quoted(others[0])})")
+    words = [_escape(item.text[start:end], item) for start, end in item.tokens or ()]
+    return tree.folded(words, lambda node, parts: f"({labels[node]} {' '.join(parts)})")
 
 
 def _escape(word: str, item: Document) -> str:
