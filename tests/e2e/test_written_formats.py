@@ -148,6 +148,8 @@ def test_what_was_written_reads_back_equal_or_is_refused(
     with_tags = any(getattr(item, "tags", None) is not None for item in items) or not of_tokens
     reading = ReaderOptions(config, with_tags=with_tags, all_features=True, with_text=True)
     found = list(FORMATS[name].records(Source(path, "utf-8"), reading).items)
+    if name == "trees":  # a text without a tree is written as a flat one
+        found = [replace(item, tree=None) for item in found]
     wanted = [expected(name, item) for item in items]
     if name in ("folder", "brat"):  # whose files have no order but that of their names
         found, wanted = sorted(found, key=key), sorted(wanted, key=key)
