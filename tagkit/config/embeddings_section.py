@@ -34,7 +34,13 @@ class EmbeddingsConfig(Section):
     # A file of vectors fixes the dimension: they are added to the trained embedding, or stand for
     # it.
     word_dim: Annotated[
-        Size, Option("Dimension of word embeddings; with vectors, theirs.", inherit=True)
+        int,
+        Field(ge=0, le=100_000),
+        Option(
+            "Dimension of word embeddings; with vectors, theirs; 0 to read data.vector_columns in "
+            "place of the words.",
+            inherit=True,
+        ),
     ] = 100
     # Capitals are what names are recognised by; the character network keeps them.
     lowercase: Annotated[

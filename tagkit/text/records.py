@@ -61,6 +61,7 @@ class Sentence(Record):
             share if they are of the same one; None where it is not known, or stands by itself.
             Below zero where nothing in the file marks it: all until the first mark is one.
         targets: strings that stand for it, any of which is right; empty where there are none.
+        vectors: one tuple a column of numbers, with a tuple of numbers for each word.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -78,6 +79,7 @@ class Sentence(Record):
     # Numbers differ from process to process.
     document: int | None = field(default=None, compare=False, repr=False, metadata={INTERNAL: True})
     targets: tuple[str, ...] = ()
+    vectors: tuple[tuple[tuple[float, ...], ...], ...] = ()
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class Sentence(Record):
         extra: Extra = (),
         document: int | None = None,
         targets: tuple[str, ...] = (),
+        vectors: tuple[tuple[tuple[float, ...], ...], ...] = (),
     ) -> None:
         """The fields, in their order.
 
@@ -109,6 +112,7 @@ class Sentence(Record):
         _set_extra(self, extra)
         _set_document(self, document)
         _set_targets(self, targets)
+        _set_vectors(self, vectors)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -118,7 +122,7 @@ class Sentence(Record):
 # Of the slots, whose setters take no notice of `frozen`: for `__init__` alone.
 (
     _set_words, _set_tags, _set_features, _set_labels, _set_text, _set_places, _set_columns,
-    _set_lines, _set_extra, _set_document, _set_targets,
+    _set_lines, _set_extra, _set_document, _set_targets, _set_vectors,
 ) = (getattr(Sentence, each.name).__set__ for each in fields(Sentence))  # fmt: skip
 
 

@@ -45,6 +45,7 @@ class Tokens(Generic[Array]):
             None where it reads each sentence by itself.
         contextual: (batch, time, values) states of language models at each token, zero where
             padded; None in a model that reads none.
+        numbers: (batch, time, values) those of all columns of numbers, standardised, likewise.
     """
 
     rows: Array
@@ -52,6 +53,7 @@ class Tokens(Generic[Array]):
     feature_ids: tuple[Array, ...]
     documents: Array | None = None
     contextual: Array | None = None
+    numbers: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

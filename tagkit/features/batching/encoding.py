@@ -18,6 +18,7 @@ from tagkit.features.batching.contextual_states import ContextualInputs
 from tagkit.features.batching.document_batches import document_numbers, documents_of_rows
 from tagkit.features.batching.targets import Target
 from tagkit.features.unit_reading import cut_all
+from tagkit.features.vector_columns import Numbers, standardised
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_features import AFFIXES_PER_WORD
 from tagkit.text.records import Sentence
@@ -90,6 +91,7 @@ class Indexed:
         features: (columns, tokens) ids.
         documents: (sentences,) number of the document, or of the part of one, that each sentence
             is read with; ascends. None where each is read by itself.
+        values: (tokens, values) float32, as `numbers` of `Tokens`.
     """
 
     distinct: list[str]
@@ -97,6 +99,7 @@ class Indexed:
     lengths: Ids
     features: Ids
     documents: Ids | None = None
+    values: Numbers | None = None
 
     @cached_property
     def _starts(self) -> Ids:
@@ -134,6 +137,7 @@ class Indexed:
             filled,
             tuple(_padded(column[positions], filled) for column in self.features),
             documents_of_rows(np.asarray(indices), self.documents),
+            numbers=None if self.values is None else _padded(self.values[positions], filled),
         )
 
 
@@ -245,12 +249,14 @@ def index(
     ]
     # Without columns np.array([]) would be (0,), not (0, tokens).
     features = np.array(columns, dtype=np.int64).reshape(len(columns), len(words))
+    values = standardised(sentences, vocabulary.vectors)
     return Indexed(
         distinct=list(number),
         numbers=np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
         lengths=lengths,
         features=np.repeat(features, counts, axis=1),  # a unit has those of its word
         documents=document_numbers(sentences, document_words),
+        values=None if values is None else np.repeat(values, counts, axis=0),
     )
 
 
@@ -318,12 +324,12 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
     yield start, len(lengths)
 
 
-def _padded(values: Ids, filled: Mask) -> Ids:
+def _padded(values: Arrays, filled: Mask) -> Arrays:
     """Values, in order, where `filled` is True; `PAD_ID` elsewhere.
 
     A value may be one number or a row of numbers: (values, ...) -> (*filled.shape, ...).
     """
     # Masked assignment goes row by row, just as `values` is ordered; no loop over sentences.
-    padded = np.full((*filled.shape, *values.shape[1:]), PAD_ID, dtype=np.int64)
+    padded = np.full((*filled.shape, *values.shape[1:]), PAD_ID, dtype=values.dtype)
     padded[filled] = values
     return padded

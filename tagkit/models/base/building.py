@@ -99,6 +99,7 @@ def build_embedding(
         features=[len(values) + RESERVED for values in vocabulary.features],
         dim=embeddings.feature_dim,
         contextual=contextual,
+        numbers=sum(len(column.mean) for column in vocabulary.vectors),
     )
 
 

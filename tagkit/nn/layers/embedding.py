@@ -32,6 +32,8 @@ def row_updated_table(model: nn.Module) -> RowUpdatedEmbedding | None:
 def _embedding(rows: int, dim: int, kind: type[nn.Embedding] = nn.Embedding) -> nn.Embedding:
     """A table with row 0, the padding, all zeros; variance 1/dim, so that a vector has length 1."""
     table = kind(rows, dim, padding_idx=0)
+    if not dim:
+        return table
     with torch.no_grad():
         # A uniform distribution from -a to a has variance a^2 / 3 (Ma and Hovy 2016 draw words' and
         # characters' vectors in this way).
@@ -264,7 +266,7 @@ class ContextualInput(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """Word, characters, affixes, features and contextual states of each token, side by side."""
+    """Word, characters, affixes, features, contextual states, numbers of tokens, side by side."""
 
     def __init__(
         self,
@@ -275,8 +277,12 @@ class TokenEmbedding(nn.Module):
         features: Sequence[int],
         dim: int,
         contextual: ContextualInput | None = None,
+        numbers: int = 0,
     ) -> None:
-        """`features`: how many values each feature column has; `dim` of their embeddings."""
+        """`features`: how many values each feature column has; `dim` of their embeddings.
+
+        `numbers`: how many of them a token has beside all else, read as they are.
+        """
         super().__init__()
         self.words = words
         self.chars = chars
@@ -284,9 +290,10 @@ class TokenEmbedding(nn.Module):
         self.features = nn.ModuleList(_embedding(values, dim) for values in features)
         self.vector_size = sum(part.outputs for part in (words, chars, affixes) if part)
         self.contextual = contextual
-        # Number of the first input that comes from contextual states.
+        self.numbers = numbers
+        # Number of the first input that comes from contextual states, and then from numbers.
         self.contextual_start = self.vector_size + dim * len(features)
-        self.outputs = self.contextual_start + (contextual.outputs if contextual else 0)
+        self.outputs = self.contextual_start + (contextual.outputs if contextual else 0) + numbers
 
     def vectors(
         self,
@@ -316,12 +323,24 @@ class TokenEmbedding(nn.Module):
         # (words, dim), (words, outputs of the characters) and (words, dim of affixes), side by side
         return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
 
+    def beside(self, contextual: Tensor | None, numbers: Tensor | None) -> Tensor | None:
+        """What no two tokens share, as `forward` takes it: (batch, time, values); None of none."""
+        parts = []
+        if self.contextual is not None:
+            assert contextual is not None
+            parts.append(self.contextual(contextual))
+        if self.numbers:
+            assert numbers is not None
+            parts.append(numbers)
+        return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0] if parts else None
+
     def forward(
         self,
         vectors: Tensor,
         rows: Tensor,
         feature_ids: Sequence[Tensor],
         contextual: Tensor | None = None,
+        numbers: Tensor | None = None,
     ) -> Tensor:
         """Vectors of all tokens, from those of distinct words.
 
@@ -330,6 +349,7 @@ class TokenEmbedding(nn.Module):
             rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
             contextual: (batch, time, inputs) states of language models; None without them.
+            numbers: (batch, time, numbers) of columns of numbers; None without them.
 
         Returns:
             (batch, time, outputs).
@@ -339,9 +359,8 @@ class TokenEmbedding(nn.Module):
         parts = [nn.functional.embedding(rows, vectors)]
         for table, ids in zip(self.features, feature_ids, strict=True):
             parts.append(table(ids))  # (batch, time) -> (batch, time, dim)
-        if self.contextual is not None:
-            assert contextual is not None
-            parts.append(self.contextual(contextual))
-        # (batch, time, vector_size), (batch, time, dim) of each column and the contextual part ->
+        if (beside := self.beside(contextual, numbers)) is not None:
+            parts.append(beside)
+        # (batch, time, vector_size), (batch, time, dim) of each column and what is beside ->
         # (batch, time, outputs)
         return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]
