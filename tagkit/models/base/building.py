@@ -91,6 +91,9 @@ def build_embedding(
         contextual = ContextualInput(
             inputs=sum(part.states for part in vocabulary.contextual),
             dim=embeddings.contextual_dim,
+            mixes=[(part.layers, part.states // part.layers) for part in vocabulary.contextual]
+            if embeddings.contextual_layers == "mix"
+            else (),
         )
     return TokenEmbedding(
         words=words,

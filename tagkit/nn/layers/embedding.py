@@ -244,21 +244,40 @@ class AffixEmbedding(nn.Module):
 
 
 class ContextualInput(nn.Module):
-    """States of language models as inputs of the encoder: as they are, or projected.
+    """States of language models as inputs of the encoder: as they are, mixed, or projected.
+
+    A mix of the layers of one model is gamma sum_j s[j] h[j] with s = softmax(w) (Peters et al.
+    2018, eq. 1), with weights w and scale gamma of each model.
 
     Attributes:
         outputs: features of each token.
     """
 
-    def __init__(self, *, inputs: int, dim: int) -> None:
-        """`inputs`: values of each token; `dim` to project them to, 0 for none."""
+    def __init__(self, *, inputs: int, dim: int, mixes: Sequence[tuple[int, int]] = ()) -> None:
+        """`inputs`: values of each token; `dim` to project them to, 0 for none.
+
+        `mixes`: layers of each language model, and the values of each; empty to mix none.
+        """
         super().__init__()
+        self.mixes = tuple(mixes)
+        if mixes:  # begins as the mean; nothing is drawn
+            self.weights = nn.ParameterList(torch.zeros(layers) for layers, _ in mixes)
+            self.scales = nn.Parameter(torch.ones(len(mixes)))
+            inputs = sum(width for _, width in mixes)
         # No bias: padding stays zero, and the encoder's own bias serves.
         self.projection = nn.Linear(inputs, dim, bias=False) if dim else None
         self.outputs = dim or inputs
 
     def forward(self, states: Tensor) -> Tensor:
         """(batch, time, inputs) -> (batch, time, outputs); zero stays zero."""
+        if self.mixes:
+            own = torch.split(states, [layers * width for layers, width in self.mixes], -1)
+            parts = []
+            for each, weights, scale in zip(own, self.weights, self.scales, strict=True):
+                # (batch, time, layers x width) -> (batch, time, layers, width), summed over layers
+                layers = each.reshape(*each.shape[:-1], len(weights), -1)
+                parts.append(scale * (layers * weights.softmax(0).unsqueeze(1)).sum(-2))
+            states = torch.cat(parts, -1)
         if self.projection is None:
             return states
         projected: Tensor = self.projection(states)
