@@ -177,6 +177,14 @@ class DataConfig(Section):
         tuple[Column, ...],
         Option("Columns of further features of each token.", tasks=LABELS),
     ] = ()
+    vector_columns: Annotated[
+        tuple[Column, ...],
+        Option(
+            "Columns of numbers of each token, which the encoder reads standardised: a number, or "
+            "several with commas between them; keys of JSON Lines.",
+            tasks=LABELS,
+        ),
+    ] = ()
     text_column: Annotated[
         Column | None,
         Option("Column of the texts in TSV and CSV: a number or a name.", tasks=CLASSES),

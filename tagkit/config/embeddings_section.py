@@ -1,6 +1,6 @@
 """[embeddings] of tagkit.toml: how words become vectors."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -34,7 +34,13 @@ class EmbeddingsConfig(Section):
     # A file of vectors fixes the dimension: they are added to the trained embedding, or stand for
     # it.
     word_dim: Annotated[
-        Size, Option("Dimension of word embeddings; with vectors, theirs.", inherit=True)
+        int,
+        Field(ge=0, le=100_000),
+        Option(
+            "Dimension of word embeddings; with vectors, theirs; 0 to read data.vector_columns in "
+            "place of the words.",
+            inherit=True,
+        ),
     ] = 100
     # Capitals are what names are recognised by; the character network keeps them.
     lowercase: Annotated[
@@ -146,6 +152,17 @@ class EmbeddingsConfig(Section):
             tasks=LABELS,
         ),
     ] = ()
+    # Peters et al. 2018, eq. 1.
+    contextual_layers: Annotated[
+        Literal["top", "mix"],
+        Option(
+            "States of embeddings.contextual: of the topmost layer (top), or a trained mix of all "
+            "layers (mix).",
+            inherit=True,
+            tasks=LABELS,
+            needs=Needs("embeddings.contextual", but=((),)),
+        ),
+    ] = "top"
     contextual_dim: Annotated[int, Field(ge=0, le=100_000), Former()] = 0
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[

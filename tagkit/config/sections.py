@@ -122,6 +122,7 @@ class Config(Section):
         _check_heads(self.encoder)
         _check_units(self)
         _check_trees(self)
+        _check_inputs(self)
         if self.encoder.ensemble_size > 1 and (excluding := _excludes_ensemble(self)):
             raise ValueError(
                 f"encoder.ensemble_size = {self.encoder.ensemble_size}: expected 1 with "
@@ -202,6 +203,25 @@ def _check_units(config: Config) -> None:
                 f"data.unit = {unit!r} leaves no words for embeddings.{name} with task = "
                 f"{config.task!r}; leave one of them out"
             )
+
+
+def _check_inputs(config: Config) -> None:
+    """Raise ValueError where words have no embedding, and numbers do not stand in their place."""
+    embeddings = config.embeddings
+    reads_numbers = options_of(Config)["data.vector_columns"].serves(config.task)
+    if embeddings.word_dim or config.train.init_from:  # the other model decides
+        return
+    if not (reads_numbers and config.data.vector_columns):
+        raise ValueError(
+            "embeddings.word_dim = 0: expected a number greater than or equal to 1, or "
+            "data.vector_columns to be read in place of the words, by a model that tags or "
+            "classifies"
+        )
+    if embeddings.char_cell != "none" or embeddings.vectors:
+        raise ValueError(
+            "embeddings.word_dim = 0 reads data.vector_columns in place of the words: it needs "
+            "embeddings.char_cell = 'none', and no embeddings.vectors"
+        )
 
 
 def _check_groups(encoder: EncoderConfig) -> None:

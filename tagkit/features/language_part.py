@@ -15,9 +15,10 @@ class LanguagePart:
     Attributes:
         path: of its folder when the model was trained.
         sha256: of the file of its weights there, in hexadecimal.
-        states: number of values of its state.
+        states: number of values at a word, of all layers that are read.
         config: its configuration, as TOML.
         vocabulary: its vocabulary, as plain values of JSON.
+        layers: that are read, side by side, the lowest first; of 1 it is the topmost.
     """
 
     path: str
@@ -25,10 +26,11 @@ class LanguagePart:
     states: int
     config: str
     vocabulary: dict[str, Any]
+    layers: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
+        """Plain values, for JSON; as before there were layers where one alone is read."""
+        return {name: each for name, each in asdict(self).items() if (name, each) != ("layers", 1)}
 
 
 def read_parts(values: Any) -> tuple[LanguagePart, ...]:
@@ -45,16 +47,19 @@ def read_parts(values: Any) -> tuple[LanguagePart, ...]:
     for each in values:
         if not isinstance(each, dict):
             raise TypeError(f"contextual: expected objects, found {kind_of(each)}")
-        part = LanguagePart(**{field.name: each[field.name] for field in fields(LanguagePart)})
+        values_of = {"layers": 1, **each}
+        part = LanguagePart(**{field.name: values_of[field.name] for field in fields(LanguagePart)})
         for field in fields(LanguagePart):
             value = getattr(part, field.name)
             # Not isinstance: True is an int too.
             if type(value) is not _TYPES[field.name]:
                 raise TypeError(f"contextual: {field.name} may not be {kind_of(value)}")
-        if not 0 < part.states <= _MAX_STATES:
+        if not 0 < part.layers <= part.states <= _MAX_STATES or part.states % part.layers:
             raise ValueError(f"contextual: expected a number of states, found {part.states}")
         found.append(part)
     return tuple(found)
 
 
-_TYPES = {"path": str, "sha256": str, "states": int, "config": str, "vocabulary": dict}
+_TYPES = {
+    "path": str, "sha256": str, "states": int, "config": str, "vocabulary": dict, "layers": int,
+}  # fmt: skip

@@ -16,6 +16,7 @@ from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.features.language_part import LanguagePart, read_parts
 from tagkit.features.pair_reading import PairReading
 from tagkit.features.unit_reading import UnitReading
+from tagkit.features.vector_columns import VectorColumn, read_vectors
 from tagkit.features.word_features import affixes_of
 from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
@@ -57,6 +58,7 @@ class Vocabulary:
             which `chars` then holds; None where words and characters are read.
         contextual: language models whose states are inputs, in the order of their values.
         pairs: units of a model that writes strings, whose `words` are symbols of sources.
+        vectors: what standardises each column of numbers.
     """
 
     words: tuple[str, ...]
@@ -74,6 +76,7 @@ class Vocabulary:
     units: UnitReading | None = None
     contextual: tuple[LanguagePart, ...] = ()
     pairs: PairReading | None = None
+    vectors: tuple[VectorColumn, ...] = ()
     # Derived, so neither saved nor compared.
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -177,6 +180,8 @@ class Vocabulary:
             found["units"] = units.to_dict()
         if pairs := found.pop("pairs"):
             found["pairs"] = pairs.to_dict()
+        if vectors := found.pop("vectors"):
+            found["vectors"] = [column.to_dict() for column in vectors]
         return found
 
     @classmethod
@@ -207,6 +212,7 @@ class Vocabulary:
             units=UnitReading.from_dict(values["units"]) if "units" in values else None,
             contextual=read_parts(found) if (found := values.get("contextual")) else (),
             pairs=PairReading.from_dict(found) if (found := values.get("pairs")) else None,
+            vectors=read_vectors(found) if (found := values.get("vectors")) else (),
         )
         vocabulary._check()
         return vocabulary

@@ -63,6 +63,7 @@ class Sentence(Record):
             Below zero where nothing in the file marks it: all until the first mark is one.
         targets: strings that stand for it, any of which is right; empty where there are none.
         tree: over its words; None where the corpus has none.
+        vectors: one tuple a column of numbers, with a tuple of numbers for each word.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -81,6 +82,7 @@ class Sentence(Record):
     document: int | None = field(default=None, compare=False, repr=False, metadata={INTERNAL: True})
     targets: tuple[str, ...] = ()
     tree: Tree | None = None
+    vectors: tuple[tuple[tuple[float, ...], ...], ...] = ()
 
     def __init__(
         self,
@@ -96,6 +98,7 @@ class Sentence(Record):
         document: int | None = None,
         targets: tuple[str, ...] = (),
         tree: Tree | None = None,
+        vectors: tuple[tuple[tuple[float, ...], ...], ...] = (),
     ) -> None:
         """The fields, in their order.
 
@@ -114,6 +117,7 @@ class Sentence(Record):
         _set_document(self, document)
         _set_targets(self, targets)
         _set_tree(self, tree)
+        _set_vectors(self, vectors)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -123,7 +127,7 @@ class Sentence(Record):
 # Of the slots, whose setters take no notice of `frozen`: for `__init__` alone.
 (
     _set_words, _set_tags, _set_features, _set_labels, _set_text, _set_places, _set_columns,
-    _set_lines, _set_extra, _set_document, _set_targets, _set_tree,
+    _set_lines, _set_extra, _set_document, _set_targets, _set_tree, _set_vectors,
 ) = (getattr(Sentence, each.name).__set__ for each in fields(Sentence))  # fmt: skip
 
 

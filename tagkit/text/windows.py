@@ -34,7 +34,7 @@ def windows(length: int, size: int) -> list[Window]:
 
 
 def cut(sentence: Sentence, window: Window) -> Sentence:
-    """The words of a window with their tags and features."""
+    """The words of a window with their tags, features and numbers."""
     part = slice(*window)
     whole = window == (0, len(sentence))
     return Sentence(
@@ -43,6 +43,7 @@ def cut(sentence: Sentence, window: Window) -> Sentence:
         features=tuple(column[part] for column in sentence.features),
         labels=sentence.labels,
         columns=tuple(TagColumn(column.name, column.values[part]) for column in sentence.columns),
+        vectors=tuple(column[part] for column in sentence.vectors),
         # Windows overlap, so that one of them does not continue the other.
         document=sentence.document if whole else None,
     )

@@ -57,7 +57,7 @@ def test_a_row_has_a_configuration_that_builds_and_a_test_that_there_is(
     refuse_without_effect(config, "docs/textbook.md")
     path, _, name = proof.partition("::")
     assert f"def {name}(" in (ROOT / "tests" / path).read_text("utf-8"), proof
-    if config.embeddings.contextual:  # which needs the model
+    if config.embeddings.contextual or config.data.vector_columns:  # which need more than a corpus
         return
     small = [each for each in SMALL if config.task == "tag" or "char_hidden" not in each]
     flags = {**files(tmp_path, config), "output.dir": str(tmp_path / "model")}

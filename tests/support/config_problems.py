@@ -45,6 +45,7 @@ CHOICES = {
     "data.train_scheme": ("iob2", "iobes", "bilou"),
     # Those of a table follow it, as the test below holds: a new row is checked here too.
     "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),
+    "embeddings.contextual_layers": allowed(EmbeddingsConfig, "contextual_layers"),
     "encoder.cell": allowed(EncoderConfig, "cell"),
     "encoder.activation": ("tanh", "relu"),
     "encoder.tree": ("auto", "parse", "balanced", "left", "right"),

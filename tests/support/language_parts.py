@@ -59,11 +59,11 @@ def reader_of(
     return part, LanguageReader(part, model), model, vocabulary
 
 
-def save_parts(folder: Path, unit: str = "character") -> list[str]:
+def save_parts(folder: Path, unit: str = "character", *options: str) -> list[str]:
     """The folders of a saved forward model and of a backward one."""
     found = []
     for seed, direction in enumerate(DIRECTIONS, 1):
-        part, _, model, vocabulary = reader_of(unit, direction, seed=seed)
+        part, _, model, vocabulary = reader_of(unit, direction, *options, seed=seed)
         config = parse_saved(parse_toml(part.config.encode()), "test")
         place = folder / f"{unit}-{direction}"
         save_bundle(place, model, vocabulary, config, {})

@@ -60,7 +60,8 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             yield f"{what:<11} {listed([*map(label_cell, shown)], MAX_LABELS)}"
     yield from _beside_lines(bundle)
     if description.reads_columns:
-        columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
+        data = config.data
+        columns = [data.token_column or "FORM or 0", *data.feature_columns, *data.vector_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"
     metric = config.train.metric
     chosen = "" if metric == AUTO else f", chosen by {_shown(metric)} on dev"

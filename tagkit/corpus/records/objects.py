@@ -184,6 +184,7 @@ class RecordDigest:
                     None if number is None else (number < 0, rank)
                 )  # unmarked ones, and which
                 of: Any = item.words, item.tags, item.features, item.labels, item.columns, document
+                of += (item.vectors,) if item.vectors else ()
             else:
                 of = (item.text, item.spans, item.labels, item.tokens)
             self.hash.update(f"{as_line(of)}\n".encode())

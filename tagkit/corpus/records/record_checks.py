@@ -52,9 +52,9 @@ def check_item(item: Item, where: str) -> None:
         where: names it in messages, such as "record 3".
 
     Raises:
-        DataError: a single string stands for words, tags or classes, there is not one tag, place or
-            feature for each word, or a place or span lies outside of its text, or has another text
-            than stands there.
+        DataError: a single string stands for words, tags or classes, there is not one tag, place,
+            feature or vector for each word, or a place or span lies outside of its text, or has
+            another text than stands there.
     """
     _refuse_string("classes", item.labels, where)
     if isinstance(item, Sentence):
@@ -63,6 +63,8 @@ def check_item(item: Item, where: str) -> None:
             _check_values("tag", item.tags, item.words, where)
         for column in item.features:
             _check_values("feature", column, item.words, where)
+        for vectors in item.vectors:
+            _check_count("vector", len(vectors), item.words, where)
     else:
         check_document(item, where)
         if item.spans is not None:

@@ -48,6 +48,7 @@ class ColumnOptions:
         tags: every tag column where several are read, the first of which is `tag`; else empty.
         rows: whether the file is a table with a token a row, likewise.
         predicted: whether of a table with tags beside predicted ones these are wanted.
+        vectors: columns of numbers.
     """
 
     conllu: bool
@@ -58,6 +59,7 @@ class ColumnOptions:
     tags: tuple[Column, ...] = ()
     rows: bool = False
     predicted: bool = False
+    vectors: tuple[Column, ...] = ()
 
 
 def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
@@ -70,6 +72,7 @@ def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
         with_tags=with_tags,
         tags=data.tag_columns,
         rows=data.format == TOKEN_ROWS,
+        vectors=data.vector_columns,
     )
 
 
@@ -142,6 +145,7 @@ class Layout:
         comments: whether a line with # and a blank before a sentence is a comment, also where it
             has as many columns as a token.
         rows: what its columns are, of a table with a token a row.
+        vectors: place of each column of numbers, and the key as `tag_key`.
     """
 
     width: int
@@ -155,6 +159,7 @@ class Layout:
     columns: tuple[NamedColumn, ...] = ()
     comments: bool = False
     rows: RowLayout | None = None
+    vectors: tuple[tuple[int, str], ...] = ()
 
     @property
     def separator(self) -> str:
@@ -178,7 +183,8 @@ class Layout:
         """Indices of the columns that are read."""
         tag = () if self.tag is None else (self.tag,)
         several = (column.index for column in self.columns)
-        return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *several, *self.features), 0)})
+        others = (*self.features, *(column for column, _ in self.vectors))
+        return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *several, *others), 0)})
 
     @property
     def tag_keys(self) -> tuple[tuple[int, str], ...]:
@@ -253,10 +259,10 @@ def find_layout(
         named += [(tag, "tag")] if options.with_tags else []
         named += [(feature, "feature") for feature in options.features or ()]
         found = [find_column(column, width, conllu, role, names) for column, role in named]
+        vectors = [find_column(each, width, conllu, "vector", names) for each in options.vectors]
     except ValueError as error:
         raise FileError(source, number, str(error)) from None
-    first_feature = len(found) - len(options.features or ())
-    features = found[first_feature:]
+    features = found[len(found) - len(options.features or ()) :]
     # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.
     if options.features is None and not conllu:
         others = {index for index, _ in found} | {column.index for column in tag_columns}
@@ -273,6 +279,7 @@ def find_layout(
         feature_keys=tuple(key for _, key in features),
         columns=tag_columns,
         rows=rows,
+        vectors=tuple(vectors),
     )
 
 
@@ -368,13 +375,14 @@ def refuse_answers(layout: Layout, source: str) -> None:
     """Refuse a layout in which what a model is to predict is among what it reads.
 
     Raises:
-        DataError: the token's column or that of a feature is a tag column too.
+        DataError: the token's column or that of a feature or of numbers is a tag column too.
     """
     if layout.tag is None:
         return
     keys = layout.feature_keys or ("",) * len(layout.features)
     read = [("the token", layout.token, "")]
     read += [("a feature", *place) for place in zip(layout.features, keys, strict=True)]
+    read += [("numbers", *place) for place in layout.vectors]
     answers = [(each.index, each.key) for each in layout.columns]
     for role, index, key in read:
         for other, other_key in answers or [(layout.tag, layout.tag_key)]:

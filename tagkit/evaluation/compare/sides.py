@@ -133,7 +133,7 @@ def _two_files(
     # Tokens are compared as they are; a text is needed where the other side has no tokens. Feature
     # columns are the input of a model, and no part of what is scored.
     gold = ReaderOptions(
-        data.model_copy(update={"feature_columns": ()}),
+        data.model_copy(update={"feature_columns": (), "vector_columns": ()}),
         with_text=any(format.holds != "tags" for format in formats),
         require_keys=True,
         note=note,

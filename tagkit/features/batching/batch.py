@@ -47,6 +47,7 @@ class Tokens(Generic[Array]):
             padded; None in a model that reads none.
         children: (batch, time, 2) int64 nodes of a tree over each sentence, as
             `nn/trees/encoder.py` reads them, 0 where padded; None in a model that reads none.
+        numbers: (batch, time, values) those of all columns of numbers, standardised, likewise.
     """
 
     rows: Array
@@ -55,6 +56,7 @@ class Tokens(Generic[Array]):
     documents: Array | None = None
     contextual: Array | None = None
     children: Array | None = None
+    numbers: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

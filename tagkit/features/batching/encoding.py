@@ -19,6 +19,7 @@ from tagkit.features.batching.document_batches import document_numbers, document
 from tagkit.features.batching.targets import Target
 from tagkit.features.batching.trees import tree_children
 from tagkit.features.unit_reading import cut_all
+from tagkit.features.vector_columns import Numbers, standardised
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_features import AFFIXES_PER_WORD
 from tagkit.text.records import Sentence
@@ -92,6 +93,7 @@ class Indexed:
         documents: (sentences,) number of the document, or of the part of one, that each sentence
             is read with; ascends. None where each is read by itself.
         children: (tokens, 2) nodes of a tree over each sentence (`trees.py`); None without trees.
+        values: (tokens, values) float32, as `numbers` of `Tokens`.
     """
 
     distinct: list[str]
@@ -100,6 +102,7 @@ class Indexed:
     features: Ids
     documents: Ids | None = None
     children: Ids | None = None
+    values: Numbers | None = None
 
     @cached_property
     def _starts(self) -> Ids:
@@ -138,6 +141,7 @@ class Indexed:
             tuple(_padded(column[positions], filled) for column in self.features),
             documents_of_rows(np.asarray(indices), self.documents),
             children=None if self.children is None else _padded(self.children[positions], filled),
+            numbers=None if self.values is None else _padded(self.values[positions], filled),
         )
 
 
@@ -256,6 +260,7 @@ def index(
     ]
     # Without columns np.array([]) would be (0,), not (0, tokens).
     features = np.array(columns, dtype=np.int64).reshape(len(columns), len(words))
+    values = standardised(sentences, vocabulary.vectors)
     return Indexed(
         distinct=list(number),
         numbers=np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
@@ -263,6 +268,7 @@ def index(
         features=np.repeat(features, counts, axis=1),  # a unit has those of its word
         documents=document_numbers(sentences, document_words),
         children=tree_children(sentences, tree) if tree else None,
+        values=None if values is None else np.repeat(values, counts, axis=0),
     )
 
 
@@ -335,12 +341,12 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
     yield start, len(lengths)
 
 
-def _padded(values: Ids, filled: Mask) -> Ids:
+def _padded(values: Arrays, filled: Mask) -> Arrays:
     """Values, in order, where `filled` is True; `PAD_ID` elsewhere.
 
     A value may be one number or a row of numbers: (values, ...) -> (*filled.shape, ...).
     """
     # Masked assignment goes row by row, just as `values` is ordered; no loop over sentences.
-    padded = np.full((*filled.shape, *values.shape[1:]), PAD_ID, dtype=np.int64)
+    padded = np.full((*filled.shape, *values.shape[1:]), PAD_ID, dtype=values.dtype)
     padded[filled] = values
     return padded

@@ -92,7 +92,7 @@ def _moved(
         groups.append(own[own >= 0])
         emissions = batch.score_features(model.feature_crf)
         # What has been read is held no longer: states of language models are the largest of it.
-        tokens_read = replace(batch.tokens, contextual=None)
+        tokens_read = replace(batch.tokens, contextual=None, numbers=None)
         found = replace(batch, tokens=tokens_read, states=states, feature_emissions=emissions)
         read.append((indices, found))
     numbers = torch.from_numpy(np.concatenate(groups))

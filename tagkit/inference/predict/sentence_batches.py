@@ -24,6 +24,7 @@ from tagkit.errors import DataError, DeviceError
 from tagkit.features import Ids
 from tagkit.features.batching.document_batches import batches_to_predict
 from tagkit.features.batching.encoding import EncodedWords, Indexed, encode_words, index
+from tagkit.features.vector_columns import check_vectors
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predict.label_consistency import document_groups, in_agreement
 from tagkit.limits import BATCH_TOKENS
@@ -145,7 +146,7 @@ class _WordTable:
     def row_bytes(self) -> int:
         """Bytes of a row, vector and projection together."""
         outputs = self._reader.outputs if self._reader else 0
-        return 4 * (self._member.embed.vector_size + outputs)  # float32: 4 bytes
+        return max(4, 4 * (self._member.embed.vector_size + outputs))  # float32: 4 bytes
 
     def words(self) -> CachedWords:
         """The rows as they are now."""
@@ -451,12 +452,19 @@ class SentenceBatches:
             tokens = self._model.with_contextual(tokens, batch)
             yield indices, SentenceBatch(batch, tokens, table, feature_rows)
 
-    def check_features(self, sentence: Sentence) -> None:
-        """Refuse a sentence without the feature columns that the model was trained with.
+    def check_features(self, sentence: Sentence, file: str = "") -> None:
+        """Refuse a sentence without the columns that the model was trained with, beside words.
+
+        Args:
+            sentence: to be read.
+            file: that it is of; empty where that is not known.
 
         Raises:
-            DataError: it has more of them, or fewer, or one has no value for a word.
+            DataError: it has more of them, or fewer, or one has no value for a word, or not as
+                many numbers.
         """
+        sizes = [len(column.mean) for column in self._vocabulary.vectors]
+        check_vectors(sentence, sizes, self._config.data.vector_columns, file)
         columns = len(self._vocabulary.features)
         if len(sentence.features) != columns:
             names = ", ".join(map(str, self._config.data.feature_columns))

@@ -15,6 +15,7 @@ import torch
 from tagkit.config import Config
 from tagkit.corpus.records.dataset import Split
 from tagkit.corpus.records.record_checks import check_item
+from tagkit.corpus.source.options import Item
 from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.evaluation.reports.report import Report
 from tagkit.evaluation.scores.outcomes import Outcomes
@@ -102,6 +103,16 @@ class SentencePredictor:
         """
         for cache in self._batches.caches:
             cache.forget()
+
+    def check_numbers(self, items: Iterable[Item], file: str) -> None:
+        """Refuse sentences of a file without the columns of numbers that the model reads.
+
+        Raises:
+            DataError: one lacks them; with its line.
+        """
+        for item in items if self.vocabulary.vectors else ():
+            if isinstance(item, Sentence):
+                self._batches.check_features(item, file)
 
     @property
     def _context(self) -> ModelContext:

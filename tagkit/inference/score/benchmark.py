@@ -101,7 +101,7 @@ def measure(
         tokens=split.tokens,
         sentences=len(split.sentences),
         speeds=tuple(speeds),
-        reads_text=not first.vocabulary.features,
+        reads_text=not (first.vocabulary.features or first.vocabulary.vectors),
         model_mb=sum(part.stat().st_size for part in find_bundle(model).iterdir()) / 1e6,
     )
 

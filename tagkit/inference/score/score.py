@@ -272,6 +272,7 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
     if len(given) != wanted or moved:
         raise DataError(f"data.tag_column{_other_columns(trained, data)}")
     named["feature_columns"] = trained.feature_columns
+    named["vector_columns"] = trained.vector_columns
     if data.notation == "auto":
         named["notation"] = trained.notation
     # These are properties of the task, not of a file's layout: as in training.
@@ -284,11 +285,13 @@ def _checked(predictor: Predictor, split: Split) -> Split:
     """The corpus, with notes where the model knows none of its labels, or of a feature's values.
 
     Raises:
+        DataError: a sentence lacks columns that the model reads.
         FormatError: a text has not as many classes as it may have.
     """
     config = predictor.config
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.several_classes)
+    predictor.check_numbers(split.sentences, split.path)
     strange = []
     for place, known in enumerate(predictor.vocabulary.features):
         # Records without features are refused when they are read by the model.

@@ -233,6 +233,7 @@ class Annotator:
                 items: Sequence[Item] = chunk.items
             case Blocks():
                 items = _sentences(chunk)
+        self.predictor.check_numbers(items, chunk.file)
         for item, answer in zip(items, self._predict(items), strict=True):
             yield answer, origin_of(item, chunk.file)
 
@@ -260,6 +261,7 @@ class Annotator:
     def _blocks(self, chunk: Blocks, style: Style) -> Iterator[str]:
         """The lines of a column file with the predicted tags."""
         sentences = [block.sentence for block in chunk.blocks if block.sentence]
+        self.predictor.check_numbers(sentences, chunk.file)
         # Not `predict`: columns need no offsets of tokens, which cost as much time as the network.
         predictions = self.predictor.annotate(sentences, self._predict_options)
         self._tokens += sum(map(len, sentences))

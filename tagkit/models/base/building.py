@@ -86,6 +86,9 @@ def build_embedding(
         contextual = ContextualInput(
             inputs=sum(part.states for part in vocabulary.contextual),
             dim=embeddings.contextual_dim,
+            mixes=[(part.layers, part.states // part.layers) for part in vocabulary.contextual]
+            if embeddings.contextual_layers == "mix"
+            else (),
         )
     return TokenEmbedding(
         words=words,
@@ -94,6 +97,7 @@ def build_embedding(
         features=[len(values) + RESERVED for values in vocabulary.features],
         dim=embeddings.feature_dim,
         contextual=contextual,
+        numbers=sum(len(column.mean) for column in vocabulary.vectors),
     )
 
 

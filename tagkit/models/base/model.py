@@ -103,11 +103,10 @@ class Member(nn.Module):
             # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (words.projected, *words.features)
             rows = (tokens.rows, *tokens.feature_ids)
-            if tokens.contextual is not None:
+            beside = self.embed.beside(tokens.contextual, tokens.numbers)
+            if beside is not None:
                 # No two tokens share these: a table with a row for each token.
-                assert self.embed.contextual is not None
-                states = self.embed.contextual(tokens.contextual).flatten(0, 1)
-                table = readers[0].project(states, self.embed.contextual_start)
+                table = readers[0].project(beside.flatten(0, 1), self.embed.contextual_start)
                 projected = (*projected, table)
                 rows = (*rows, torch.arange(len(table)).view(tokens.mask.shape))
             if tokens.documents is None:
@@ -148,7 +147,9 @@ class Member(nn.Module):
 
     def token_inputs(self, vectors: Tensor, tokens: Tokens[Tensor]) -> Tensor:
         """(batch, time, features) vectors of tokens, from those of distinct words."""
-        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, tokens.contextual)
+        inputs: Tensor = self.embed(
+            vectors, tokens.rows, tokens.feature_ids, tokens.contextual, tokens.numbers
+        )
         return inputs
 
 

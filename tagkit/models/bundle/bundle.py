@@ -233,10 +233,11 @@ def build_contextual(vocabulary: Vocabulary) -> ContextualReader | None:
         config, units = config_of(part), Vocabulary.from_dict(part.vocabulary)
         model = task_of(config).build(config, units, None)
         assert isinstance(model, LanguageModel)  # the only task that annotates nothing
-        if model.encoder.outputs != part.states:
+        layers = 1 if part.layers == 1 else model.mixed_layers
+        if (layers, layers * model.encoder.outputs) != (part.layers, part.states):
             raise BundleError(
-                f"vocabulary: {_of_part(part)}: expected states of {model.encoder.outputs} values, "
-                f"found {part.states}"
+                f"vocabulary: {_of_part(part)}: expected states of "
+                f"{layers * model.encoder.outputs} values, found {part.states}"
             )
         readers.append(LanguageReader(part, model))
     return ContextualReader(vocabulary.contextual, readers) if readers else None

@@ -14,7 +14,7 @@ each word stands
 A blank stands after the last word too, and before the first for a model that reads backward, so
 that no word's state depends on whether it ends the line. A word without a unit of its own, such as
 one of blanks alone, has the state before it. The states are those that the softmax of the language
-model reads: of its topmost layer.
+model reads: of its topmost layer; or those of all layers of the same width, side by side.
 """
 
 import threading
@@ -76,6 +76,7 @@ class LanguageReader:
         """
         config, vocabulary = config_of(part), Vocabulary.from_dict(part.vocabulary)
         self.model = model.eval()
+        self._part = part
         self._backward = config.data.direction == "backward"
         self._cut_by = units_of(vocabulary)
         self._numbers = {unit: number for number, unit in enumerate(vocabulary.words, 1)}
@@ -140,12 +141,14 @@ class LanguageReader:
         # (words of the batch,), row by row
         of_row = np.repeat(np.arange(len(readings)), [len(each.places) for each in readings])
         places = np.concatenate([np.array(each.places, np.int64) for each in readings])
-        found = np.empty((len(places), self.model.encoder.outputs), np.float32)
+        found = np.empty((len(places), self._part.states), np.float32)
         numbers = torch.from_numpy(units).to(device)
         carried: Carried | None = None
         for begin in range(0, longest, _STEPS):
             # (rows, steps) -> (rows, steps, states)
-            states, carried = self.model.read_on(numbers[:, begin : begin + _STEPS], carried)
+            states, carried = self.model.read_on(
+                numbers[:, begin : begin + _STEPS], carried, all_layers=self._part.layers > 1
+            )
             wanted = (places >= begin) & (places < begin + _STEPS)
             index = torch.from_numpy(of_row[wanted]), torch.from_numpy(places[wanted] - begin)
             found[wanted] = states[index[0].to(device), index[1].to(device)].float().cpu().numpy()

@@ -125,12 +125,15 @@ def _contradictions(config: Config, base: Bundle, name: str) -> list[str]:
             f"{base.config.data.direction}, expected {config.data.direction}"
         )
     options = {**options_of(Config), **carried_by_models(Config)}
-    if options["data.feature_columns"].serves(base.config.task):
-        columns = len(config.data.feature_columns)
-        if columns != len(base.vocabulary.features):
+    for columns, read in (
+        ("feature_columns", len(base.vocabulary.features)),
+        ("vector_columns", len(base.vocabulary.vectors)),
+    ):
+        wanted = len(getattr(config.data, columns))
+        if options[f"data.{columns}"].serves(base.config.task) and wanted != read:
             problems.append(
-                f"data.feature_columns: {name}, from which training begins, reads "
-                f"{len(base.vocabulary.features)} of them, not {columns}"
+                f"data.{columns}: {name}, from which training begins, reads {read} of them, "
+                f"not {wanted}"
             )
     for option_name, option in options.items():
         if option.inherit and option.otherwise is not None and not option.serves(config.task):
@@ -289,6 +292,7 @@ def _names_to_copy(
     copied, problems = [], []
     weights = base.model.state_dict()
     wider = base.model.embed.outputs, model.embed.outputs
+    reads_more = bool(added) or model.embed.numbers > base.model.embed.numbers
     for key, tensor in model.named_parameters():
         # What is of none of these is of training alone, such as the layers of a second loss.
         own = within_member(key)
@@ -304,7 +308,7 @@ def _names_to_copy(
             own.startswith(heads)
             or old.shape == new
             or (own.startswith(_TABLES) and _has_more_rows(old.shape, new))
-            or (added and own.startswith(_FIRST_LAYERS) and _reads_more(old.shape, new, wider))
+            or (reads_more and own.startswith(_FIRST_LAYERS) and _reads_more(old.shape, new, wider))
         ):
             copied.append(key)
         else:

@@ -366,13 +366,17 @@ def check_no_tags(config: Config, vocabulary: Vocabulary, vocabulary_file: Path)
 
 
 def check_features(config: Config, vocabulary: Vocabulary, vocabulary_file: Path) -> None:
-    """Raise unless there are values for each feature column that the model reads."""
-    wanted, found = len(config.data.feature_columns), len(vocabulary.features)
-    if wanted != found:
-        raise BundleError(
-            f"{vocabulary_file}: expected values of {wanted} feature columns, as "
-            f"data.feature_columns has, found {found}"
-        )
+    """Raise unless there are values for each feature column, and column of numbers, of a model."""
+    data = config.data
+    for columns, known, what, name in (
+        (data.feature_columns, vocabulary.features, "feature columns", "data.feature_columns"),
+        (data.vector_columns, vocabulary.vectors, "vector columns", "data.vector_columns"),
+    ):
+        if len(columns) != len(known):
+            raise BundleError(
+                f"{vocabulary_file}: expected values of {len(columns)} {what}, as {name} has, "
+                f"found {len(known)}"
+            )
 
 
 def check_affixes(config: Config, vocabulary: Vocabulary, config_file: Path) -> None:

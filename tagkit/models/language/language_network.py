@@ -306,7 +306,12 @@ class LanguageModel(Model):
         return replace(batch, words=words, tokens=replace(batch.tokens, rows=rows))
 
     def read_on(
-        self, units: Tensor, carried: Carried | None, given: Tensor | None = None
+        self,
+        units: Tensor,
+        carried: Carried | None,
+        given: Tensor | None = None,
+        *,
+        all_layers: bool = False,
     ) -> tuple[Tensor, Carried]:
         """States after each of some units, and the state to go on from.
 
@@ -314,15 +319,29 @@ class LanguageModel(Model):
             units: (rows, time) int64 numbers of units; none is padding.
             carried: of as many rows; None at the beginning.
             given: (rows, time, dim) from `given`.
+            all_layers: whether states of all `mixed_layers` are wanted, side by side.
 
         Returns:
             (rows, time, hidden), and the state after the last unit.
         """
         inputs = nn.functional.embedding(units + FIRST_ROW, self.embed.words.trained.weight)
         inputs = inputs if given is None else inputs + given
-        topmost, after = self.encoder.carry(inputs, carried)
+        passed = [inputs] if all_layers else None
+        topmost, after = self.encoder.carry(inputs, carried, passed)
         real = torch.ones(units.shape, dtype=torch.bool, device=units.device)
-        return self.encoder.output_states(topmost, real), after
+        states = self.encoder.output_states(topmost, real)
+        if passed is not None:
+            passed += [states] if self.encoder.output_layers else []
+            states = torch.cat([e for e in passed if e.shape[-1] == states.shape[-1]], -1)
+        return states, after
+
+    @property
+    def mixed_layers(self) -> int:
+        """Number of layers as wide as what the softmax reads, embeddings of units among them."""
+        encoder = self.encoder
+        widths = [self.embed.outputs, *(layer.outputs for layer in encoder.stack())]
+        widths += [encoder.outputs] if encoder.output_layers else []
+        return widths.count(encoder.outputs)
 
     def log_probs(self, states: Tensor) -> Tensor:
         """(tokens, hidden) -> (tokens, units) log-probability of each unit, if one comes next."""

@@ -167,10 +167,11 @@ def resolved_columns(config: Config, corpus: Corpus) -> Config:
         width = corpus.layout.width
         given = config.data.token_column
         data["token_column"] = given % width if isinstance(given, int) else given
-        data["feature_columns"] = tuple(
-            column % width if isinstance(column, int) else column
-            for column in config.data.feature_columns
-        )
+        for name in ("feature_columns", "vector_columns"):
+            data[name] = tuple(
+                column % width if isinstance(column, int) else column
+                for column in getattr(config.data, name)
+            )
     return config.model_copy(update={"data": config.data.model_copy(update=data)})
 
 

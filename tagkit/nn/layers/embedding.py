@@ -36,6 +36,8 @@ def row_updated_table(model: nn.Module) -> RowUpdatedEmbedding | None:
 def _embedding(rows: int, dim: int, kind: type[nn.Embedding] = nn.Embedding) -> nn.Embedding:
     """A table with row 0, the padding, all zeros; variance 1/dim, so that a vector has length 1."""
     table = kind(rows, dim, padding_idx=0)
+    if not dim:
+        return table
     with torch.no_grad():
         # A uniform distribution from -a to a has variance a^2 / 3 (Ma and Hovy 2016 draw words' and
         # characters' vectors in this way).
@@ -355,21 +357,40 @@ class AffixEmbedding(nn.Module):
 
 
 class ContextualInput(nn.Module):
-    """States of language models as inputs of the encoder: as they are, or projected.
+    """States of language models as inputs of the encoder: as they are, mixed, or projected.
+
+    A mix of the layers of one model is gamma sum_j s[j] h[j] with s = softmax(w) (Peters et al.
+    2018, eq. 1), with weights w and scale gamma of each model.
 
     Attributes:
         outputs: features of each token.
     """
 
-    def __init__(self, *, inputs: int, dim: int) -> None:
-        """`inputs`: values of each token; `dim` to project them to, 0 for none."""
+    def __init__(self, *, inputs: int, dim: int, mixes: Sequence[tuple[int, int]] = ()) -> None:
+        """`inputs`: values of each token; `dim` to project them to, 0 for none.
+
+        `mixes`: layers of each language model, and the values of each; empty to mix none.
+        """
         super().__init__()
+        self.mixes = tuple(mixes)
+        if mixes:  # begins as the mean; nothing is drawn
+            self.weights = nn.ParameterList(torch.zeros(layers) for layers, _ in mixes)
+            self.scales = nn.Parameter(torch.ones(len(mixes)))
+            inputs = sum(width for _, width in mixes)
         # No bias: padding stays zero, and the encoder's own bias serves.
         self.projection = nn.Linear(inputs, dim, bias=False) if dim else None
         self.outputs = dim or inputs
 
     def forward(self, states: Tensor) -> Tensor:
         """(batch, time, inputs) -> (batch, time, outputs); zero stays zero."""
+        if self.mixes:
+            own = torch.split(states, [layers * width for layers, width in self.mixes], -1)
+            parts = []
+            for each, weights, scale in zip(own, self.weights, self.scales, strict=True):
+                # (batch, time, layers x width) -> (batch, time, layers, width), summed over layers
+                layers = each.reshape(*each.shape[:-1], len(weights), -1)
+                parts.append(scale * (layers * weights.softmax(0).unsqueeze(1)).sum(-2))
+            states = torch.cat(parts, -1)
         if self.projection is None:
             return states
         projected: Tensor = self.projection(states)
@@ -377,7 +398,7 @@ class ContextualInput(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """Word, characters, affixes, features and contextual states of each token, side by side."""
+    """Word, characters, affixes, features, contextual states, numbers of tokens, side by side."""
 
     def __init__(
         self,
@@ -388,8 +409,12 @@ class TokenEmbedding(nn.Module):
         features: Sequence[int],
         dim: int,
         contextual: ContextualInput | None = None,
+        numbers: int = 0,
     ) -> None:
-        """`features`: how many values each feature column has; `dim` of their embeddings."""
+        """`features`: how many values each feature column has; `dim` of their embeddings.
+
+        `numbers`: how many of them a token has beside all else, read as they are.
+        """
         super().__init__()
         self.words = words
         self.chars = chars
@@ -397,9 +422,10 @@ class TokenEmbedding(nn.Module):
         self.features = nn.ModuleList(_embedding(values, dim) for values in features)
         self.vector_size = sum(part.outputs for part in (words, chars, affixes) if part)
         self.contextual = contextual
-        # Number of the first input that comes from contextual states.
+        self.numbers = numbers
+        # Number of the first input that comes from contextual states, and then from numbers.
         self.contextual_start = self.vector_size + dim * len(features)
-        self.outputs = self.contextual_start + (contextual.outputs if contextual else 0)
+        self.outputs = self.contextual_start + (contextual.outputs if contextual else 0) + numbers
 
     def vectors(
         self,
@@ -429,12 +455,24 @@ class TokenEmbedding(nn.Module):
         # (words, dim), (words, outputs of the characters) and (words, dim of affixes), side by side
         return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
 
+    def beside(self, contextual: Tensor | None, numbers: Tensor | None) -> Tensor | None:
+        """What no two tokens share, as `forward` takes it: (batch, time, values); None of none."""
+        parts = []
+        if self.contextual is not None:
+            assert contextual is not None
+            parts.append(self.contextual(contextual))
+        if self.numbers:
+            assert numbers is not None
+            parts.append(numbers)
+        return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0] if parts else None
+
     def forward(
         self,
         vectors: Tensor,
         rows: Tensor,
         feature_ids: Sequence[Tensor],
         contextual: Tensor | None = None,
+        numbers: Tensor | None = None,
     ) -> Tensor:
         """Vectors of all tokens, from those of distinct words.
 
@@ -443,6 +481,7 @@ class TokenEmbedding(nn.Module):
             rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
             contextual: (batch, time, inputs) states of language models; None without them.
+            numbers: (batch, time, numbers) of columns of numbers; None without them.
 
         Returns:
             (batch, time, outputs).
@@ -452,9 +491,8 @@ class TokenEmbedding(nn.Module):
         parts = [nn.functional.embedding(rows, vectors)]
         for table, ids in zip(self.features, feature_ids, strict=True):
             parts.append(table(ids))  # (batch, time) -> (batch, time, dim)
-        if self.contextual is not None:
-            assert contextual is not None
-            parts.append(self.contextual(contextual))
-        # (batch, time, vector_size), (batch, time, dim) of each column and the contextual part ->
+        if (beside := self.beside(contextual, numbers)) is not None:
+            parts.append(beside)
+        # (batch, time, vector_size), (batch, time, dim) of each column and what is beside ->
         # (batch, time, outputs)
         return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]

@@ -150,7 +150,7 @@ class Encoder(nn.Module):
         return self._read_above(lowest, others, mask, joined)
 
     def carry(
-        self, inputs: Tensor, carried: Sequence[State] | None
+        self, inputs: Tensor, carried: Sequence[State] | None, passed: list[Tensor] | None = None
     ) -> tuple[Tensor, tuple[State, ...]]:
         """States of sequences that go on where others ended, in an encoder of one direction.
 
@@ -161,6 +161,7 @@ class Encoder(nn.Module):
             inputs: (batch, time, inputs), without padding.
             carried: the state of each layer after the step before the first one; None at the
                 beginning.
+            passed: takes the states of each layer, the lowest first; None for nothing.
 
         Returns:
             (batch, time, hidden) of the topmost layer before dropout, for `output_states`, and the
@@ -177,6 +178,8 @@ class Encoder(nn.Module):
                 pair = (below, below[:, -1]), (states, states[:, -1])
                 states, _ = self.connect(number, *pair)
             after.append(state)
+            if passed is not None:
+                passed.append(states)
         return states, tuple(after)
 
     def read_sides(

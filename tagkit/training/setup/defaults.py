@@ -174,7 +174,7 @@ def choose_by_size(config: Config, corpus: CorpusSize) -> Chosen:
         if config.embeddings.vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
     if config.head.label_consistency == "auto":
-        agrees = corpus.alike >= _ALIKE and not config.data.tag_columns
+        agrees = corpus.alike >= _ALIKE and not config.data.tag_columns and _reads_words(config)
         chosen["head.label_consistency"] = _LABEL_CONSISTENCY if agrees else 0.0
         if agrees:
             parts.append(f"label consistency {_LABEL_CONSISTENCY:g}")
@@ -197,7 +197,12 @@ def _affix_dim(config: Config, sentences: int) -> int:
     few = sentences <= _MAX_AFFIX_SENTENCES
     # Byte pairs and characters have no affixes: they are affixes themselves.
     without = config.reads_units or (config.embeddings.vectors and not few)
-    return 0 if without else _AFFIX_DIM
+    return _AFFIX_DIM if _reads_words(config) and not without else 0
+
+
+def _reads_words(config: Config) -> bool:
+    """Whether no columns of numbers stand in place of the words."""
+    return config.embeddings.word_dim > 0
 
 
 def _heads(config: Config, corpus: CorpusSize, *, follows_gradient: bool) -> dict[str, Any]:
@@ -239,7 +244,7 @@ def _knows_language(config: Config) -> bool:
 
 
 def _feature_crf_helps(config: Config, corpus: CorpusSize) -> bool:
-    if _knows_language(config) or config.data.tag_columns:
+    if _knows_language(config) or config.data.tag_columns or not _reads_words(config):
         return False
     if corpus.tokens * corpus.labels**2 > _MAX_FITTED_STEPS:
         return False
@@ -251,6 +256,8 @@ def _feature_crf_helps(config: Config, corpus: CorpusSize) -> bool:
 
 def _bag_of_words_helps(config: Config, corpus: CorpusSize) -> bool:
     if _knows_language(config) or not has_effect(config, "head.bag_of_words"):
+        return False
+    if not _reads_words(config):
         return False
     weights = corpus.tokens * corpus.classes
     if corpus.tokens > _MAX_BAG_TOKENS or weights > _MAX_TOKENS_TIMES_CLASSES:

@@ -143,7 +143,8 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | None
                 f"{path}: reads lines with their label or length, which words to be annotated do "
                 "not have; expected another (embeddings.contextual)"
             )
-        part = _part_of(path, bundle)
+        mixes = config.embeddings.contextual_layers == "mix"
+        part = _part_of(path, bundle, bundle.model.mixed_layers if mixes else 1)
         _refuse_twice(part, parts)
         parts.append(part)
         readers.append(LanguageReader(part, bundle.model))
@@ -164,14 +165,15 @@ def _refuse_twice(part: LanguagePart, others: Iterable[LanguagePart]) -> None:
             )
 
 
-def _part_of(path: str, bundle: Bundle) -> LanguagePart:
+def _part_of(path: str, bundle: Bundle, layers: int) -> LanguagePart:
     return LanguagePart(
         path=path,
         sha256=bundle.metadata["sha256"][WEIGHTS],
-        states=bundle.model.encoder.outputs,
+        states=layers * bundle.model.encoder.outputs,
         config=to_toml(bundle.config),
         # As it is read from a saved model, whose lists are no tuples.
         vocabulary=from_json(to_json(bundle.vocabulary.to_dict(), indent=0).encode()),
+        layers=layers,
     )
 
 
@@ -359,6 +361,7 @@ def cache_folder() -> Path:
 
 def _digest_of_model(part: LanguagePart, device: torch.device) -> str:
     content = [RULE, torch.__version__, device.type, part.sha256, part.config, part.vocabulary]
+    content += [part.layers] if part.layers > 1 else []
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

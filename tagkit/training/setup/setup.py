@@ -22,6 +22,7 @@ from tagkit.features.batching.encoding import Encoded
 from tagkit.features.batching.examples import Examples
 from tagkit.features.batching.repeated_words import name_of
 from tagkit.features.unit_reading import UnitReading, learn_units
+from tagkit.features.vector_columns import VectorColumn, check_vectors, learn_vectors
 from tagkit.features.vocabulary import (
     RESERVED,
     Vocabulary,
@@ -361,7 +362,29 @@ def _vocabulary(resolved: Resolved) -> tuple[Vocabulary, Counter[str]]:
             vectors.words if vectors else (),
             base.vocabulary if base else None,
         )
-    return extend_vocabulary(own, config, base) if base else own, counts
+    own = extend_vocabulary(own, config, base) if base else own
+    return replace(own, vectors=_vectors(resolved)), counts
+
+
+def _vectors(resolved: Resolved) -> tuple[VectorColumn, ...]:
+    """What standardises columns of numbers, of which every split has been checked.
+
+    Raises:
+        DataError: a token has not the numbers that the first one has, or the base model reads.
+    """
+    names, base, corpus = resolved.config.data.vector_columns, resolved.base, resolved.corpus
+    if not names:
+        return ()
+    # Weights of a base model are for numbers as it reads them.
+    known = base.vocabulary.vectors if base else ()
+    sizes = [len(column.mean) for column in known]
+    sizes = (
+        sizes or [len(each[0]) for each in corpus.train.sentences[0].vectors] or [1] * len(names)
+    )
+    for split in (corpus.train, corpus.dev, corpus.test):
+        for sentence in split.sentences if split else ():
+            check_vectors(sentence, sizes, names, split.path if split else "")
+    return known or learn_vectors(resolved.sentences)
 
 
 def _learn_vocabulary(

@@ -79,9 +79,11 @@ def test_in_batches_of_one_shape_what_is_read_together_changes_no_bit(
     _, reader, model, _ = reader_of("character", "forward", "encoder.hidden=64")
     shapes, read_on = set(), model.read_on
 
-    def recorded(units: torch.Tensor, carried: Carried | None) -> tuple[torch.Tensor, Carried]:
+    def recorded(
+        units: torch.Tensor, carried: Carried | None, *, all_layers: bool
+    ) -> tuple[torch.Tensor, Carried]:
         shapes.add(tuple(units.shape))
-        return read_on(units, carried)
+        return read_on(units, carried, all_layers=all_layers)
 
     monkeypatch.setattr(model, "read_on", recorded)
     dice = np.random.default_rng(1)
@@ -173,3 +175,42 @@ def test_states_of_a_batch_are_zero_on_padding() -> None:
     padded = padded_rows([one, two], 2, np.float32)
     assert padded.dtype == np.float32
     assert padded.tolist() == [[[1] * 3, [0] * 3], [[2] * 3, [2] * 3]]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(
+    ("options", "layers"),
+    [
+        (("encoder.hidden=5", "encoder.layers=2"), 3),
+        (("encoder.layers=2",), 2),  # of 7 values, beside embeddings of 5
+        (("encoder.hidden=5", "encoder.output_layers=[5]"), 3),
+        (("encoder.hidden=5", "encoder.layers=2", "encoder.connection=residual"), 3),
+    ],
+)
+def test_the_layers_of_a_word_are_the_states_that_each_layer_passes_on(
+    direction: str, options: tuple[str, ...], layers: int
+) -> None:
+    part, _, model, _ = reader_of("word", direction, *options)
+    assert model.mixed_layers == layers
+    width = model.encoder.outputs
+    reader = LanguageReader(replace(part, layers=layers, states=layers * width), model)
+    given = sentences()
+    for sentence, states in zip(given, reader.read(given, CPU), strict=True):
+        reading = reader.reading(sentence.words)
+        ids = torch.tensor([reading.units])
+        with torch.no_grad():
+            below = model.embed.words.trained(ids + 1)  # the first row is padding
+            found = [below]
+            for number, layer in enumerate(model.encoder.stack()):
+                above, _ = layer.carry(below, None)
+                if number and model.encoder.connections:
+                    above = model.encoder.connections[number - 1](below, above)
+                below = above
+                found.append(below)
+            for layer in model.encoder.output_layers:
+                found.append(torch.relu(layer(below)))
+        wanted = [each[0, reading.places] for each in found if each.shape[-1] == width]
+        expected = torch.cat(wanted, -1)
+        np.testing.assert_allclose(states, expected.numpy(), rtol=0, atol=1e-5)
+        (alone,) = reader.read([sentence], CPU)
+        np.testing.assert_allclose(states, alone, rtol=0, atol=1e-6)

@@ -485,7 +485,7 @@ def test_sizes_that_the_old_model_does_not_have_are_refused(
 def test_options_without_effect_in_the_old_model_are_refused(
     theirs: str, mine: str, cause: str
 ) -> None:
-    words = SimpleNamespace(units=None, features=())
+    words = SimpleNamespace(units=None, features=(), vectors=())
     old = SimpleNamespace(config=load_config(overrides=theirs.split()), vocabulary=words)
     config = load_config(overrides=["train.init_from=old", mine])
     refuse_without_effect(config, "here")  # the old model's options are not known yet
@@ -496,7 +496,7 @@ def test_options_without_effect_in_the_old_model_are_refused(
 
 
 def test_one_worker_is_never_refused() -> None:
-    words = SimpleNamespace(units=None, features=())
+    words = SimpleNamespace(units=None, features=(), vectors=())
     theirs = load_config(overrides=["encoder.bidirectional=false", "embeddings.char_cell=none"])
     old = SimpleNamespace(config=theirs, vocabulary=words)
     config = load_config(overrides=["train.init_from=old", "train.workers=1"])

@@ -10,6 +10,7 @@ from tagkit.nn.layers.embedding import (
     AffixEmbedding,
     CharConvolution,
     CharEncoder,
+    ContextualInput,
     TokenEmbedding,
     WordEmbedding,
 )
@@ -265,3 +266,46 @@ def test_vectors_take_no_memory_before_they_are_placed() -> None:
     words = WordEmbedding(words=4, dim=3, vectors=10**9)
     assert words.vectors.shape == (10**9 + 1, 3)
     assert words.vectors.untyped_storage().nbytes() == 3 * 4
+
+
+MIXES = [(3, 4), (1, 2), (2, 5)]
+
+
+def test_a_mix_of_layers_is_that_of_the_equation() -> None:
+    dice = np.random.default_rng(1)
+    mix = ContextualInput(inputs=24, dim=0, mixes=MIXES).double()
+    assert mix.outputs == 11
+    states = dice.normal(size=(2, 3, 24))
+    # As it begins, the mean of the layers.
+    mean = states[..., :12].reshape(2, 3, 3, 4).mean(2)
+    np.testing.assert_allclose(mix(torch.from_numpy(states)).detach()[..., :4], mean, atol=1e-12)
+    with torch.no_grad():
+        for each in mix.parameters():
+            each.copy_(torch.from_numpy(dice.normal(size=each.shape)))
+    expected, begin = np.zeros((2, 3, 11)), 0
+    for number, (layers, width) in enumerate(MIXES):
+        shares = np.exp(mix.weights[number].detach().numpy())
+        shares /= shares.sum()
+        place = sum(width for _, width in MIXES[:number])
+        for layer in range(layers):
+            h = states[..., begin : begin + width]
+            gamma = float(mix.scales[number].detach())
+            expected[..., place : place + width] += gamma * shares[layer] * h
+            begin += width
+    found = mix(torch.from_numpy(states)).detach().numpy()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    assert not mix(torch.zeros(1, 1, 24, dtype=torch.float64)).any()  # padding stays zero
+
+
+def test_the_gradient_of_a_mix_is_that_of_its_differences() -> None:
+    torch.manual_seed(1)
+    mix = ContextualInput(inputs=24, dim=0, mixes=MIXES).double()
+    states = torch.randn(1, 2, 24, dtype=torch.float64, requires_grad=True)
+    names, values = zip(*mix.named_parameters(), strict=True)
+
+    def of(states: Tensor, *parameters: Tensor) -> Tensor:
+        given = dict(zip(names, parameters, strict=True))
+        found: Tensor = torch.func.functional_call(mix, given, (states,))
+        return found
+
+    assert torch.autograd.gradcheck(of, (states, *values))

@@ -43,6 +43,7 @@ from tagkit.corpus.source.layout import (
     split_line,
     values_of,
 )
+from tagkit.corpus.source.numbers import Vectors, numbers_of
 from tagkit.errors import DataError, FileError, FormatError
 from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
 from tagkit.wording import listed, plural, quoted
@@ -302,8 +303,11 @@ class ColumnReader:
         table = None if layout.rows else regular(lines, layout, self._wanted)
         if (layout.conllu or table is None) and begins_document(lines, layout):
             self._document = new_document()
+        if table and layout.vectors and _vectors_of(table[1], layout) is None:
+            table = None  # the line with something else is named
         rows, columns = table or self._looked_at(lines, first, layout)
-        if not rows:
+        vectors = _vectors_of(columns, layout) if rows else None
+        if vectors is None:
             return LineBlock(lines, (), None, first)
         numbers: Sequence[int] = range(first + rows[0], first + rows[-1] + 1)
         if len(numbers) != len(rows):  # other lines stand between its tokens
@@ -317,6 +321,7 @@ class ColumnReader:
             lines=numbers,
             columns=_columns_of(columns, layout) if layout.columns else (),
             document=self._document,
+            vectors=vectors,
         )
         return LineBlock(lines, rows, sentence, first)
 
@@ -366,6 +371,17 @@ def _features_of(
         values_of(columns[column], column, key)
         for column, key in zip(layout.features, layout.feature_keys, strict=True)
     )
+
+
+def _vectors_of(columns: Mapping[int, Sequence[str]], layout: Layout) -> Vectors | None:
+    """The numbers of each column; None where a cell holds something else."""
+    try:
+        return tuple(
+            tuple(map(numbers_of, values_of(columns[column], column, key)))
+            for column, key in layout.vectors
+        )
+    except ValueError:
+        return None
 
 
 def _columns_of(columns: Mapping[int, Sequence[str]], layout: Layout) -> tuple[TagColumn, ...]:
@@ -483,6 +499,10 @@ def _problem(
         if is_conllu_id(columns[0]):
             return ""
         return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {quoted(columns[0])}"
+    try:
+        _ = [numbers_of(*values_of([columns[at]], at, key)) for at, key in layout.vectors]
+    except ValueError as error:
+        return f"{error}: {quoted(line)}"
     if layout.rows:  # whose other cells may be empty
         read = {layout.token, *(() if layout.tag is None else (layout.tag,))}
         empty = next((each for each in sorted(read) if not columns[each]), None)

@@ -20,6 +20,8 @@ def read_columns(source: Source, reading: ReaderOptions) -> ReadRecords:
     # None asks for every column: what convert must not lose, a model must not see unasked.
     if reading.all_features and not options.features:
         options = replace(options, features=None)
+    if reading.all_features:  # as they are written
+        options = replace(options, vectors=())
     options = replace(options, predicted=reading.own_columns)
     reader = ColumnReader(source.name, options, reading.on_error)
     blocks = reader.blocks(source.pieces())

@@ -27,6 +27,7 @@ from tagkit.corpus.formats.json.jsonl_keys import (
     value_of_token,
 )
 from tagkit.corpus.formats.json.label_names import label_names, with_names
+from tagkit.corpus.source.numbers import Vectors, numbers_under
 from tagkit.corpus.source.options import Item, ReaderOptions
 from tagkit.corpus.source.source import Source
 from tagkit.text.json_text import require_plain
@@ -180,6 +181,7 @@ def _sentence(record: JsonRecord, number: int, reading: ReaderOptions) -> Senten
         columns,
         (number,) * len(words),
         _extra(record, "jsonl-tokens") if reading.with_extra else (),
+        vectors=_vectors(record, len(words), reading),
     )
 
 
@@ -202,6 +204,17 @@ def _features(
         raise ValueError(
             f"features: expected those at {named}, found {len(features)} lists"
         ) from None
+
+
+def _vectors(record: JsonRecord, length: int, reading: ReaderOptions) -> Vectors:
+    """The numbers of each token under the keys of the configuration."""
+    names = () if reading.all_features else reading.data.vector_columns
+    for name in names:
+        if name not in record.values:
+            raise ValueError(
+                f"data.vector_columns names the key {name!r}, found the keys {record.listed()}"
+            )
+    return tuple(numbers_under(record.values[str(name)], str(name), length) for name in names)
 
 
 def _strings(value: Any, key: str) -> tuple[str, ...]:
