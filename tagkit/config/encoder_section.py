@@ -20,6 +20,7 @@ from tagkit.config.values import (
     Auto,
     Cell,
     Chrono,
+    MemorySize,
     Periods,
     Probability,
     Size,
@@ -119,9 +120,10 @@ class EncoderConfig(Section):
     heads: Annotated[
         Size,
         Option(
-            "Attention heads of the transformer; they must divide encoder.hidden.",
+            "Attention heads of the transformer, which must divide encoder.hidden; read heads, and "
+            "as many write heads, of the cell ntm.",
             inherit=True,
-            needs=_WITH_ATTENTION,
+            needs=Needs("encoder.cell", ("transformer", "ntm")),
         ),
     ] = 4
     feed_forward: Annotated[
@@ -189,6 +191,15 @@ class EncoderConfig(Section):
             needs=Needs("encoder.cell", ("deep-transition",)),
         ),
     ] = True
+    # Graves, Wayne and Danihelka 2014.
+    memory: Annotated[
+        MemorySize,
+        Option(
+            "Slots of the memory of the cell ntm, and values in each.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("ntm",)),
+        ),
+    ] = (64, 16)
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
     layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
     # He et al. 2016; Srivastava et al. 2015. Past the first layer, whose input has another width,

@@ -139,7 +139,7 @@ class TrainConfig(Section):
         Option(
             "Strength of the regulariser against gradients that vanish or explode through time; 0 "
             "for none.",
-            needs=Needs("encoder.cell", but=("echo-state", "sru", *NOT_RECURRENT)),
+            needs=Needs("encoder.cell", but=("echo-state", "sru", "ntm", *NOT_RECURRENT)),
         ),
     ] = 0.0
     # Rei 2017: `nn/softmax/language_loss.py`.

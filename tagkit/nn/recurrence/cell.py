@@ -28,7 +28,7 @@ class CellOptions:
             up to 1; "spectrum" for a fixed share of each unit, "learned" for trained ones.
         skip: of `skip`: steps that its second recurrent connection reaches back, at least 2.
         periods: of `clockwork`: of each group of units, in steps; rising, the first is 1.
-        heads: of `transformer`; they divide the hidden values.
+        heads: of `transformer`, which divide the hidden values; of `ntm`, read and write heads.
         feed_forward: of `transformer`: units of its feed-forward layers for each hidden value.
         norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
         positions: of `transformer`: how a token's position is known.
@@ -38,6 +38,7 @@ class CellOptions:
         transition_layers: of `deep-transition` and `recurrent-highway`: layers of a step, at least
             2.
         transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
+        memory: of `ntm`: slots, and values of each.
     """
 
     init: Literal["orthogonal", "identity", "normal", "xavier", "sparse"]
@@ -56,6 +57,7 @@ class CellOptions:
     dilation: int
     transition_layers: int
     transition_skip: bool
+    memory: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
