@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -170,10 +170,22 @@ class Budget:
     seconds: float
 
 
+class Widths(Protocol):
+    """What a problem says of the size of its steps and answers."""
+
+    @property
+    def inputs(self) -> int:
+        """Features of a step."""
+
+    @property
+    def outputs(self) -> int:
+        """Scores of an answer."""
+
+
 class Reader(nn.Module):
     """A layer of one direction, and scores of each answer."""
 
-    def __init__(self, problem: Problem, options: Sequence[str], hidden: int) -> None:
+    def __init__(self, problem: Widths, options: Sequence[str], hidden: int) -> None:
         """`options` are `encoder.key=value` each, or `train.flow_strength=value`.
 
         Raises:

@@ -6,6 +6,7 @@ r"""Every recurrent cell in the same tagger and classifier, and on problems that
     python benchmarks/recurrent.py synthetic --grid reduced -o cells.jsonl
     python benchmarks/recurrent.py synthetic lstm --problems copy --lengths 50 -o cells.jsonl \
         --hidden 128 --setting "skip-half:encoder.cell=skip,encoder.skip=25"
+    python benchmarks/recurrent.py memory --tasks copy --steps 1400 -o cells.jsonl
     python benchmarks/recurrent.py table cells.jsonl
     python benchmarks/recurrent.py plot cells.jsonl -o benchmarks/recurrent.svg
 
@@ -19,7 +20,8 @@ for all; so each encoder gets the number of hidden units with which it has about
 trained or not, as the LSTM's at the default options. Dev is what benchmarks/corpora.py takes of it,
 test is whole. speed: training and decoding with the same encoders on a quiet machine, cells by
 turns, a round after the other. synthetic: the problems of benchmarks/long_range.py with the same
-number of hidden units for all cells.
+number of hidden units for all cells. memory: the tasks of benchmarks/memory_tasks.py, an NTM beside
+an LSTM of as many weights.
 """
 
 import argparse
@@ -33,6 +35,7 @@ import torch
 from corpora import CORPORA, DATA
 from grid import Done, Run, identity, run_all
 from long_range import PROBLEMS, Budget, learn
+from memory_tasks import MEMORY_TASKS, learn_short
 from recurrent_results import draw, read_rows, tables
 from recurrent_tasks import run_speed, run_task
 from sizes import parse_setting
@@ -59,8 +62,11 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     ),
     "elman-flow": ("encoder.cell=elman", "train.flow_strength=1"),
     "elman-xavier-flow": ("encoder.cell=elman", "encoder.init=xavier", "train.flow_strength=1"),
+    "ntm-one-head": ("encoder.cell=ntm", "encoder.heads=1", "encoder.memory=[128,20]"),
     "clockwork-128": ("encoder.cell=clockwork", "encoder.periods=[1,2,4,8,16,32,64,128]"),
 }
+# Units of `memory`: with as many weights, 73,812 and 76,032.
+MEMORY_UNITS = {"ntm-one-head": 100, "lstm": 132}
 # Fields of a line that distinguish it from others; a kind of run has some of them.
 KEYS = (
     "kind", "corpus", "sentences", "epochs", "problem", "length", "setting", "seed", "round", "lr",
@@ -179,6 +185,22 @@ def synthetic(arguments: argparse.Namespace, done: Done) -> Iterator[Run]:
                             break
 
 
+def memory_tasks(arguments: argparse.Namespace, done: Done) -> Iterator[Run]:
+    """The same for `memory`."""
+    for seed in arguments.seeds:
+        for task in arguments.tasks:
+            for name, options in settings_of(arguments, MEMORY_UNITS):
+                hidden = arguments.hidden or MEMORY_UNITS.get(name, 100)
+                budget = Budget(hidden, arguments.batch, arguments.steps, arguments.seconds)
+                key = {
+                    "kind": "memory", "problem": task, "setting": name, "options": list(options),
+                    "lr": arguments.rate, "seed": seed, "hidden": hidden, "batch": budget.batch,
+                    "max_steps": budget.steps, "max_seconds": budget.seconds,
+                }  # fmt: skip
+                given = MEMORY_TASKS[task], options, budget
+                yield key, partial(learn_short, *given, lr=arguments.rate, seed=seed)
+
+
 def settings_of(arguments: argparse.Namespace, default: Iterable[str]) -> list[Setting]:
     """The settings that are named and those that are given, or else the default ones."""
     named = arguments.cells or ([] if arguments.setting else default)
@@ -192,7 +214,9 @@ def parser() -> argparse.ArgumentParser:
     task = commands.add_parser("tasks", help="train and score taggers and classifiers")
     speed = commands.add_parser("speed", help="measure tokens/s; on a quiet machine")
     problems = commands.add_parser("synthetic", help="train on problems that need long memory")
-    for command, runs in ((task, tasks), (speed, speeds), (problems, synthetic)):
+    memory = commands.add_parser("memory", help="train on short sequences, test on longer ones")
+    all_runs = (task, tasks), (speed, speeds), (problems, synthetic), (memory, memory_tasks)
+    for command, runs in all_runs:
         command.set_defaults(runs=runs)
         command.add_argument("cells", nargs="*", choices=[[], *SETTINGS], metavar="CELL")
         command.add_argument(
@@ -206,7 +230,7 @@ def parser() -> argparse.ArgumentParser:
     task.set_defaults(corpora=["ewt", "conll2000", "trec"])
     task.add_argument("--epochs", type=int, help="all of them; default: as tagkit train")
     speed.add_argument("--rounds", type=int, default=3)
-    for command in (task, problems):
+    for command in (task, problems, memory):
         command.add_argument("--seeds", nargs="+", type=int, default=[1])
     problems.add_argument("--grid", choices=GRIDS, default="reduced")
     problems.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
@@ -217,6 +241,12 @@ def parser() -> argparse.ArgumentParser:
     problems.add_argument("--steps", type=int, help="of training, at most")
     problems.add_argument("--seconds", type=float, help="of computing, at most")
     problems.add_argument("--give-up", type=int, default=2, help="lengths that fail; 0 for never")
+    memory.add_argument("--tasks", nargs="+", choices=MEMORY_TASKS, default=list(MEMORY_TASKS))
+    memory.add_argument("--rate", type=float, default=0.001, help="learning rate of Adam")
+    memory.add_argument("--hidden", type=int, help="units")
+    memory.add_argument("--batch", type=int, default=16, help="sequences of a step of training")
+    memory.add_argument("--steps", type=int, default=100_000, help="of training, at most")
+    memory.add_argument("--seconds", type=float, default=600, help="of computing, at most")
     table = commands.add_parser("table", help="print Markdown tables")
     plot = commands.add_parser("plot", help="draw the synthetic problems")
     plot.add_argument("-o", "--output", type=Path, required=True, help="SVG")

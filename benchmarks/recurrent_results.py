@@ -9,6 +9,7 @@ from typing import Any
 from corpora import CORPORA
 from curves import save
 from long_range import PROBLEMS
+from memory_tasks import MEMORY_TASKS, name_of
 
 Row = dict[str, Any]
 
@@ -33,9 +34,15 @@ def tables(rows: Sequence[Row]) -> str:
     if speeds:
         found.append(speed_table(speeds))
     for problem in PROBLEMS:
-        of_problem = [row for row in rows if row.get("problem") == problem]
+        of_problem = [
+            row for row in rows if row["kind"] == "synthetic" and row["problem"] == problem
+        ]
         if of_problem:
             found.append(problem_table(problem, of_problem))
+    for task in MEMORY_TASKS:
+        of_task = [row for row in rows if row["kind"] == "memory" and row["problem"] == task]
+        if of_task:
+            found.append(memory_table(task, of_task))
     return "\n\n".join(found)
 
 
@@ -102,6 +109,17 @@ def problem_table(problem: str, rows: Sequence[Row]) -> str:
         own = [row for row in rows if row["setting"] == setting]
         cells = (_solved([row for row in own if row["length"] == length]) for length in lengths)
         lines.append(_line(setting, *cells))
+    return "\n".join(lines)
+
+
+def memory_table(task: str, rows: Sequence[Row]) -> str:
+    """Wrong answers in per cent of each run, by the size of its test."""
+    sizes = [name_of(size) for size in MEMORY_TASKS[task].tested]
+    lines = _head([MEMORY_TASKS[task].title, "weights", "seed", "steps", "seconds", *sizes])
+    for row in rows:
+        shares = (f"{100 * row['wrong'][size]:.2f}" for size in sizes)
+        counts = (f"{row[name]:,.0f}" for name in ("weights", "seed", "steps", "seconds"))
+        lines.append(_line(row["setting"], *counts, *shares))
     return "\n".join(lines)
 
 

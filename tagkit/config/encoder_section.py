@@ -21,6 +21,7 @@ from tagkit.config.values import (
     Auto,
     Cell,
     Chrono,
+    MemorySize,
     Periods,
     Probability,
     Size,
@@ -127,7 +128,7 @@ class EncoderConfig(Section):
             inherit=True,
             otherwise="zero",
             tasks=(*LABELS, *STRINGS),  # a language model begins once, and then carries on
-            needs=Needs("encoder.cell", but=("clockwork", "echo-state", *WITHOUT_STEPS)),
+            needs=Needs("encoder.cell", but=("clockwork", "echo-state", "ntm", *WITHOUT_STEPS)),
         ),
     ] = "zero"
     # Tallec and Ollivier 2018.
@@ -144,9 +145,10 @@ class EncoderConfig(Section):
     heads: Annotated[
         Size,
         Option(
-            "Attention heads of the transformer; they must divide encoder.hidden.",
+            "Attention heads of the transformer, which must divide encoder.hidden; read heads, and "
+            "as many write heads, of the cell ntm.",
             inherit=True,
-            needs=_WITH_ATTENTION,
+            needs=Needs("encoder.cell", ("transformer", "ntm")),
         ),
     ] = 4
     feed_forward: Annotated[
@@ -235,6 +237,15 @@ class EncoderConfig(Section):
             needs=_OF_TREES,
         ),
     ] = "auto"
+    # Graves, Wayne and Danihelka 2014.
+    memory: Annotated[
+        MemorySize,
+        Option(
+            "Slots of the memory of the cell ntm, and values in each.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("ntm",)),
+        ),
+    ] = (64, 16)
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
     layers: Annotated[
         int,

@@ -101,7 +101,8 @@ class HeadConfig(Section):
             needs=Needs("head.sampling", ("linear", "inverse-sigmoid")),
         ),
     ] = 1000
-    # Yang et al. 2016 for attention, Vaswani et al. 2017 for its scale.
+    # Yang et al. 2016 for attention, Vaswani et al. 2017 for its scale, Sukhbaatar et al. 2015 for
+    # memory.
     pooling: Annotated[
         Pooling,
         Option(
@@ -110,6 +111,16 @@ class HeadConfig(Section):
             tasks=CLASSES,
         ),
     ] = "auto"
+    hops: Annotated[
+        int,
+        Field(ge=1, le=100),
+        Option(
+            "How often the pooling memory reads the states of a text, each time with what it has "
+            "found.",
+            tasks=CLASSES,
+            needs=Needs("head.pooling", ("memory",)),
+        ),
+    ] = 3
     # "auto" of this and of bag_of_words is of `training/setup/defaults.py`.
     feature_crf: Annotated[
         Auto | Annotated[int, Field(ge=0, le=2**24)],

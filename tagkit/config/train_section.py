@@ -147,7 +147,7 @@ class TrainConfig(Section):
         Option(
             "Strength of the regulariser against gradients that vanish or explode through time; 0 "
             "for none.",
-            needs=Needs("encoder.cell", but=("echo-state", "sru", *WITHOUT_STEPS)),
+            needs=Needs("encoder.cell", but=("echo-state", "sru", "ntm", *WITHOUT_STEPS)),
         ),
     ] = 0.0
     # Rei 2017: `nn/softmax/language_loss.py`.
@@ -187,7 +187,7 @@ class TrainConfig(Section):
         Option(
             "Maximum of each value of the gradient that enters a state of the encoder's layers; 0 "
             "for none.",
-            needs=(Needs("encoder.cell", but=("sru", *WITHOUT_STEPS)), BY_GRADIENT),
+            needs=(Needs("encoder.cell", but=("sru", "ntm", *WITHOUT_STEPS)), BY_GRADIENT),
         ),
     ] = 0.0
     max_grad_value: Annotated[

@@ -16,7 +16,7 @@ Auto = Literal["auto"]
 Cell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
     "clockwork", "output-feedback", "echo-state", "sru", "deep-transition",
-    "recurrent-highway", "transformer", "cnn", "window", "tree-rnn", "rntn", "tree-lstm",
+    "recurrent-highway", "ntm", "transformer", "cnn", "window", "tree-rnn", "rntn", "tree-lstm",
 ]  # fmt: skip
 NOT_RECURRENT = ("transformer", "cnn", "window")
 TREES = ("tree-rnn", "rntn", "tree-lstm")
@@ -25,6 +25,7 @@ WITHOUT_STEPS = (*NOT_RECURRENT, *TREES)  # that lead from each token to the nex
 DecoderCell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
     "clockwork", "output-feedback", "echo-state", "sru", "deep-transition", "recurrent-highway",
+    "ntm",
 ]  # fmt: skip
 PairUnit = Literal["character", "word", "tokens", "bpe"]
 Format = Literal[
@@ -35,10 +36,10 @@ Format = Literal[
 CharCell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "skip-lstm",
     "clockwork", "output-feedback", "echo-state", "sru", "deep-transition", "recurrent-highway",
-    "cnn", "none",
+    "ntm", "cnn", "none",
 ]  # fmt: skip
 Pooling = Literal[
-    "auto", "last", "mean", "max", "mean+max", "concat", "attention", "scaled-attention"
+    "auto", "last", "mean", "max", "mean+max", "concat", "attention", "scaled-attention", "memory"
 ]
 Column = int | str  # a place, from 0 or from -1 backwards, or the name that a header gives it
 # One column, or a list of those that are learnt together, by one encoder.
@@ -105,6 +106,12 @@ def _rising_from_one(periods: tuple[int, ...]) -> tuple[int, ...]:
     raise ValueError("expected rising numbers of which the first is 1, such as [1, 2, 4, 8]")
 
 
+def _slots_and_values(memory: tuple[int, ...]) -> tuple[int, ...]:
+    if len(memory) == 2:
+        return memory
+    raise ValueError("expected two numbers, of slots and of the values in each, such as [64, 16]")
+
+
 def _none_or_range(longest: int) -> int:
     # Times are drawn between 2 and the longest.
     if longest == 0 or longest >= 3:
@@ -139,5 +146,6 @@ TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(_lear
 Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
 Encoding = Annotated[str, AfterValidator(_known_encoding)]
 Periods = Annotated[tuple[Size, ...], AfterValidator(_rising_from_one)]
+MemorySize = Annotated[tuple[Size, ...], AfterValidator(_slots_and_values)]
 Chrono = Annotated[int, AfterValidator(_none_or_range)]
 Interval = Annotated[int | str, AfterValidator(_steps_or_minutes)]

@@ -75,6 +75,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "a number greater than or equal to 2"), ("101", "a number less than or equal to 100")]),
     ("encoder.dilation", ["1", "16"], [("0", NOT_BELOW_1), ("17", "a number less than or equal to 16")]),
+    ("head.hops", ["1", "100"], [("0", NOT_BELOW_1), ("101", "a number less than or equal to 100")]),
     ("encoder.skip", ["2", "1000"], [("1", "a number greater than or equal to 2"), ("1001", "a number less than or equal to 1000")]),
     ("encoder.spectral_radius", ["'auto'", "1e-9", "1000"], [("0", "'auto' or a number greater than 0"), ("1001", "'auto' or a number less than or equal to 1000"), ("1e+60", "'auto' or a number less than or equal to 1000"), ("inf", f"'auto' or {FINITE}")]),
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
@@ -160,6 +161,13 @@ def test_periods_of_a_clockwork_rise_from_one(periods: str) -> None:
     assert problems(f"encoder.periods={periods}") == (
         Says("encoder.periods", periods, "1", "2", "4", "8"),
     )
+
+
+@pytest.mark.parametrize("memory", ["[]", "[64]", "[64, 16, 2]"])
+def test_a_memory_has_slots_and_values_and_heads_that_divide_nothing(memory: str) -> None:
+    options = ["encoder.cell=ntm", "encoder.heads=3", "encoder.memory=[9, 2]"]
+    assert load_config(None, options).encoder.memory == (9, 2)
+    assert problems(f"encoder.memory={memory}") == (Says("encoder.memory", memory, "64", "16"),)
 
 
 def test_each_group_of_a_clockwork_has_a_unit() -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -332,6 +333,28 @@ def test_the_baseline_of_copy_is_the_loss_of_blanks_and_then_of_guesses(script: 
     assert loss.item() == pytest.approx(module.copy_baseline(6)) == pytest.approx(0.79979, abs=1e-5)
     assert problem.is_solved(0.0799, 6)
     assert not problem.is_solved(0.0800, 6)
+
+
+def test_tasks_of_a_memory_ask_for_what_was_shown(script: Any) -> None:
+    module, generator = script("memory_tasks"), torch.Generator().manual_seed(1)
+    inputs, targets = module.draw_copy((5, 1), 3, generator)
+    assert inputs.shape == (3, 12, 10)
+    shown = inputs.argmax(2)
+    assert torch.equal(shown[:, 1:6], targets)
+    assert (shown[:, 0].tolist(), shown[:, 6].tolist()) == ([8] * 3, [9] * 3)
+    assert not inputs[:, 7:].any()
+    inputs, targets = module.draw_repeat((2, 3), 4, generator)
+    assert inputs.shape == (4, 4 + 7, 11)
+    shown = inputs.argmax(2)[:, 1:3]
+    assert torch.equal(targets, torch.cat((*[shown] * 3, torch.full((4, 1), 8)), 1))
+    assert inputs[:, 3, 10].tolist() == pytest.approx([0.3] * 4)
+    inputs, targets = module.draw_recall((4, 1), 50, generator)
+    assert inputs.shape == (50, 16 + 5 + 3, 10)
+    shown = inputs.argmax(2)
+    for row, answer in zip(shown.tolist(), targets.tolist(), strict=True):
+        assert (row[:16:4], row[16], row[20]) == ([8] * 4, 9, 9)
+        items = [row[place : place + 3] for place in (1, 5, 9, 13)]
+        assert any(pair == (row[17:20], answer) for pair in pairwise(items))
 
 
 @pytest.mark.parametrize("name", ["remember", "adding", "copy"])

@@ -32,7 +32,7 @@ WAYS = [
     "train.flow_strength=0.1", "train.averaging=triggered train.average_patience=1",
     "data.unit=bpe data.bpe_size=300", "embeddings.affix_dim=5", "embeddings.char_cell=gru",
 ]  # fmt: skip
-POOLINGS = ["last", "mean+max", "concat", "attention", "scaled-attention"]
+POOLINGS = ["last", "mean+max", "concat", "attention", "scaled-attention", "memory"]
 
 
 def short(folder: Path, task: str, *options: str) -> Config:

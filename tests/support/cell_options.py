@@ -37,6 +37,8 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "recurrent-highway, 3": ("recurrent-highway", {"transition_layers": 3}),
     "echo-state, learned": ("echo-state", {"leak": "learned"}),
+    "ntm, one head": ("ntm", {"heads": 1, "memory": (5, 3)}),
+    "ntm, one slot": ("ntm", {"heads": 2, "memory": (1, 1)}),
 }  # fmt: skip
 # Name of a case -> name of the cell, and its options. Each cell's own name is it with the defaults.
 CASES: dict[str, tuple[str, CellOptions]] = {name: (name, CELL_OPTIONS) for name in CELLS} | {
@@ -47,6 +49,10 @@ CASES: dict[str, tuple[str, CellOptions]] = {name: (name, CELL_OPTIONS) for name
 # one of the loop that carries more than states. The others follow with the slow tests.
 _ALWAYS = ("lstm", "gru", "elman", "clockwork")
 MOSTLY_SLOW = mostly_slow(sorted(CASES, key=lambda case: case not in _ALWAYS), always=len(_ALWAYS))
+
+# Those that cached inference reads: the states of an NTM depend on more than products and sums.
+CACHED = [case for case in CASES if not case.startswith("ntm")]
+MOSTLY_SLOW_CACHED = [case for case in MOSTLY_SLOW if case.values[0] in CACHED]
 
 
 def network_of(case: str, inputs: int, hidden: int) -> Network:

@@ -192,6 +192,48 @@ def recurrent_highway(p: Weights, options: CellOptions, inputs: Array) -> list[A
     return states[1:]
 
 
+def ntm(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    heads, (slots, width), hidden = options.heads, options.memory, p["weight_hh"].shape[1]
+    kinds = (2 * heads * width, heads * width, 4 * heads, 2 * heads, heads * width, 6 * heads)
+    places = np.cumsum(kinds)[:-1]
+    h, c, reads, states = np.zeros(hidden), np.zeros(hidden), np.zeros(heads * width), []
+    memory = np.tile(p["first"], (slots, 1))
+    weights = [np.eye(slots)[0]] * 2 * heads
+    for x in inputs:
+        a = p["weight_ih"] @ x + p["weight_hh"] @ h + p["weight_reads"] @ reads + p["bias"]
+        i, f, o, g = np.split(a, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        emitted = np.split(p["weight_heads"] @ h + p["bias_heads"], places)
+        keys, added, scales, gates, erased, shifts = emitted
+        for head in range(2 * heads):
+            key = keys[head * width : (head + 1) * width]
+            strength = np.log1p(np.exp(scales[head]))
+            sharpness = 1 + np.log1p(np.exp(scales[2 * heads + head]))
+            cosines = np.array([
+                key @ slot / np.sqrt((key @ key + 1e-6) * (slot @ slot + 1e-6)) for slot in memory
+            ])  # fmt: skip
+            by_content = np.exp(strength * cosines) / np.exp(strength * cosines).sum()
+            gate = sigmoid(gates[head])
+            focus = gate * by_content + (1 - gate) * weights[head]
+            s = np.exp(shifts[3 * head : 3 * head + 3])
+            s = s / s.sum()  # of -1, 0 and 1
+            moved = np.zeros(slots)
+            for slot in range(slots):
+                for shift in (-1, 0, 1):
+                    moved[(slot + shift) % slots] += focus[slot] * s[shift + 1]
+            weights[head] = moved**sharpness / (moved**sharpness).sum()
+        kept = np.ones((slots, width))
+        for w, e in zip(weights[heads:], np.split(sigmoid(erased), heads), strict=True):
+            kept = kept * (1 - np.outer(w, e))
+        memory = memory * kept
+        for w, new in zip(weights[heads:], np.split(added, heads), strict=True):
+            memory = memory + np.outer(w, new)
+        reads = np.concatenate([w @ memory for w in weights[:heads]])
+        states.append(p["weight_out"] @ np.concatenate((h, reads)) + p["bias_out"])
+    return states
+
+
 EQUATIONS: dict[str, Equations] = {
     "elman": elman,
     "lstm": lstm,
@@ -207,4 +249,5 @@ EQUATIONS: dict[str, Equations] = {
     "sru": sru,
     "deep-transition": deep_transition,
     "recurrent-highway": recurrent_highway,
+    "ntm": ntm,
 }

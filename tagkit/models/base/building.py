@@ -138,6 +138,7 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         dilation=encoder.dilation,
         transition_layers=encoder.transition_layers,
         transition_skip=encoder.transition_skip,
+        memory=encoder.memory,
     )
 
 

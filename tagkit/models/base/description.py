@@ -24,6 +24,7 @@ LAYER_NAMES = {
     "sru": "SRU",
     "deep-transition": "deep-transition RNN",
     "recurrent-highway": "recurrent highway network",
+    "ntm": "neural Turing machine",
     "cnn": "CNN",
     "window": "feed-forward network",
     "tree-rnn": "tree RNN",

@@ -29,8 +29,10 @@ def build_class_head(
     options, classes = config.head, len(vocabulary.classes)
     weights = None if data is None else _class_weights(config, vocabulary, data)
     members = config.encoder.ensemble_size
+    pooling = POOLINGS[options.pooling](members * inputs)
+    pooling.hops = options.hops
     head = ClassHead(
-        pooling=POOLINGS[options.pooling](members * inputs),
+        pooling=pooling,
         hidden=options.hidden,
         activation=options.activation,
         dropout=options.dropout,

@@ -7,6 +7,7 @@ from tagkit.nn.cells.elman import ELMAN
 from tagkit.nn.cells.gru import GRU, GRU_RESET_BEFORE
 from tagkit.nn.cells.leaky import LEAKY
 from tagkit.nn.cells.lstm import LSTM, PEEPHOLE_LSTM
+from tagkit.nn.cells.ntm import NTM
 from tagkit.nn.cells.output_feedback import OUTPUT_FEEDBACK
 from tagkit.nn.cells.recurrent_highway import RECURRENT_HIGHWAY
 from tagkit.nn.cells.skip import SKIP, SKIP_LSTM
@@ -29,4 +30,5 @@ CELLS: dict[str, Cell] = {
     "sru": SRU,
     "deep-transition": DEEP_TRANSITION,
     "recurrent-highway": RECURRENT_HIGHWAY,
+    "ntm": NTM,
 }

@@ -13,6 +13,7 @@ from tagkit.nn.heads.pooling import (
     MaxPooling,
     MeanMaxPooling,
     MeanPooling,
+    MemoryPooling,
     Pooling,
     ScaledAttentionPooling,
 )
@@ -38,4 +39,5 @@ POOLINGS: dict[str, type[Pooling]] = {
     "concat": ConcatPooling,
     "attention": AttentionPooling,
     "scaled-attention": ScaledAttentionPooling,
+    "memory": MemoryPooling,
 }

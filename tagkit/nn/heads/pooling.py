@@ -15,6 +15,10 @@
                section 3.2.1). It begins as nearly the mean of the states and becomes selective as
                the steps add up. Without the scale the weights of a small corpus are soon those of a
                few words of each text, which is then known by heart.
+    memory     the states as the facts of a memory network, which the final state u asks several
+               times (Sukhbaatar et al. 2015, sections 2.1 and 2.2, layer-wise; Goodfellow, Bengio
+               and Courville, section 10.12): in each hop p = softmax over t of u . A h[t],
+               o = sum of p[t] C h[t], and then u = H u + o
 
 Padding has no part in any of them.
 """
@@ -32,9 +36,11 @@ class Pooling(nn.Module, ABC):
 
     Attributes:
         outputs: features of the vector.
+        hops: of `memory`: how often the states are asked.
     """
 
     outputs: int
+    hops = 1
 
     def __init__(self, inputs: int) -> None:
         """`inputs` features of each state."""
@@ -144,6 +150,31 @@ class ScaledAttentionPooling(AttentionPooling):
         """`inputs` features of each state."""
         super().__init__(inputs)
         self.scale = inputs**-0.5
+
+
+class MemoryPooling(Pooling):
+    """Several hops of attention, of which each asks what the one before it has found."""
+
+    def __init__(self, inputs: int) -> None:
+        """`inputs` features of each state."""
+        super().__init__(inputs)
+        self.keys = nn.Linear(inputs, inputs, bias=False)  # A
+        self.values = nn.Linear(inputs, inputs, bias=False)  # C
+        # H begins as the identity, with which a hop adds to what is known.
+        self.kept = nn.Linear(inputs, inputs, bias=False)
+        nn.init.eye_(self.kept.weight)
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`; the weights are those of the last hop."""
+        states = zero_padding(states, mask)  # as in `AttentionPooling`
+        keys, values, asked = self.keys(states), self.values(states), final
+        for _ in range(self.hops):
+            # (batch, time, inputs) @ (batch, inputs, 1) -> (batch, time)
+            scores = (keys @ asked.unsqueeze(2)).squeeze(2)
+            weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
+            # (batch, 1, time) @ (batch, time, inputs) -> (batch, inputs)
+            asked = self.kept(asked) + (weights.unsqueeze(1) @ values).squeeze(1)
+        return asked, weights
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:

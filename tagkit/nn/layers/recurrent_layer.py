@@ -36,7 +36,7 @@ from tagkit.nn.recurrence.recurrence import Recurrence
 from tagkit.nn.threads import read_both
 
 _Network = TypeVar("_Network", bound=Network)
-_FIXED_START = ("clockwork", "echo-state")  # as `CellOptions.initial_state` says
+_FIXED_START = ("clockwork", "echo-state", "ntm")  # as `CellOptions.initial_state` says
 _INITIAL_SPREAD = 0.1  # standard deviation of the values of a learned initial state
 MERGES = ("concat", "sum", "mean", "product")
 

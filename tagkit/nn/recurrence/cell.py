@@ -22,7 +22,7 @@ class CellOptions:
             "sparse" (`weights.py`).
         spectral_radius: that recurrent weights are scaled to, above 0; None for that of `init`.
         initial_state: before the first step: "zero", or "learned", of all cells but `clockwork`, as
-            its state counts steps, and `echo-state`, which is not trained.
+            its state counts steps, `echo-state`, which is not trained, and `ntm`, whose own is.
         chrono: steps for which gates can keep the past at the beginning; 0 for biases of 0, and
             forget gates of 1.
         activation: of cells without gates.
@@ -32,7 +32,7 @@ class CellOptions:
         skip: of `skip` and `skip-lstm`: steps that each further recurrent connection reaches back,
             at least 2.
         periods: of `clockwork`: of each group of units, in steps; rising, the first is 1.
-        heads: of `transformer`; they divide the hidden values.
+        heads: of `transformer`, which divide the hidden values; of `ntm`, read and write heads.
         feed_forward: of `transformer`: units of its feed-forward layers for each hidden value.
         norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
         positions: of `transformer`: how a token's position is known.
@@ -42,6 +42,7 @@ class CellOptions:
         transition_layers: of `deep-transition` and `recurrent-highway`: layers of a step, at least
             2.
         transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
+        memory: of `ntm`: slots, and values of each.
     """
 
     init: Literal["orthogonal", "identity", "normal", "xavier", "sparse"]
@@ -61,6 +62,7 @@ class CellOptions:
     dilation: int
     transition_layers: int
     transition_skip: bool
+    memory: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

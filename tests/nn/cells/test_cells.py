@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from cell_options import CASES, CELL_OPTIONS, network_of, state_tensors
+from cell_options import CACHED, CASES, CELL_OPTIONS, network_of, state_tensors
 from equations import EQUATIONS
 from torch import Tensor, nn
 
@@ -97,7 +97,7 @@ def test_gradients_are_those_of_differences(case: str) -> None:
     )
 
 
-@each_case
+@pytest.mark.parametrize("case", CACHED)
 @torch.no_grad()
 def test_a_cell_that_is_called_bounded_keeps_its_states_within_minus_one_and_one(case: str) -> None:
     torch.manual_seed(2)
@@ -155,6 +155,7 @@ OTHERS: dict[str, Any] = {
     "skip": (2,), "periods": (1, 3), "heads": 1,
     "feed_forward": 1, "norm": "after", "positions": "sinusoidal", "max_positions": 2,
     "transition_layers": 3, "transition_skip": False, "widths": (5,), "dilation": 2,
+    "memory": (9, 2),
 }  # fmt: skip
 
 

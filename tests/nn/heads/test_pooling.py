@@ -2,13 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from tagkit.config import HeadConfig, allowed
 from tagkit.nn.heads import POOLINGS
-from tagkit.nn.heads.pooling import AttentionPooling, Pooling
+from tagkit.nn.heads.pooling import AttentionPooling, MemoryPooling, Pooling
 
 LENGTHS = (4, 1, 3, 2)
 MASK = torch.arange(4) < torch.tensor(LENGTHS).unsqueeze(1)
@@ -26,7 +27,11 @@ def final() -> Tensor:
 
 def pooling(kind: str) -> Pooling:
     torch.manual_seed(3)
-    return POOLINGS[kind](3)
+    layer = POOLINGS[kind](3)
+    if kind == "memory":
+        layer.hops = 3
+        torch.nn.init.normal_(layer.get_parameter("kept.weight"))
+    return layer
 
 
 def test_the_configuration_allows_the_poolings_of_the_table() -> None:
@@ -40,6 +45,8 @@ def by_hand(
     columns = list(zip(*states, strict=True))
     mean = [sum(column) / len(states) for column in columns]
     largest = [max(column) for column in columns]
+    if isinstance(layer, MemoryPooling):
+        return hops_by_hand(layer, states, final)
     if not isinstance(layer, AttentionPooling):
         parts = {"last": final, "mean": mean, "max": largest}
         parts |= {"mean+max": mean + largest, "concat": final + mean + largest}
@@ -54,6 +61,22 @@ def by_hand(
     total = sum(math.exp(score) for score in scores)
     shares = [math.exp(score) / total for score in scores]
     return [sum(a * x for a, x in zip(shares, column, strict=True)) for column in columns]
+
+
+def hops_by_hand(
+    layer: MemoryPooling, states: list[list[float]], final: list[float]
+) -> list[float]:
+    """The vector that three hops end with."""
+    a, c, h = (
+        each.weight.detach().double().numpy() for each in (layer.keys, layer.values, layer.kept)
+    )
+    u = np.array(final)
+    for _ in range(3):
+        scores = [u @ (a @ np.array(state)) for state in states]
+        p = np.exp(scores) / np.exp(scores).sum()
+        o = sum(share * (c @ np.array(state)) for share, state in zip(p, states, strict=True))
+        u = h @ u + o
+    return [float(value) for value in u]
 
 
 @pytest.mark.parametrize("kind", POOLINGS)
@@ -97,7 +120,33 @@ def test_a_text_gets_the_same_vector_alone_and_in_a_batch(
         torch.testing.assert_close(alone[0], together[row])
 
 
-@pytest.mark.parametrize("kind", ["attention", "scaled-attention"])
+def test_hops_of_a_memory_are_those_of_the_equations_in_64_bits_and_so_are_their_gradients() -> (
+    None
+):
+    layer = pooling("memory").double()
+    assert isinstance(layer, MemoryPooling)
+    generator = torch.Generator().manual_seed(1)
+    states = torch.randn(4, 4, 3, generator=generator, dtype=torch.float64)
+    final = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    found, weights = layer(states, final, MASK)
+    for row, length in enumerate(LENGTHS):
+        expected = hops_by_hand(layer, states[row, :length].tolist(), final[row].tolist())
+        np.testing.assert_allclose(found[row].detach().numpy(), expected, rtol=1e-12, atol=1e-12)
+    # The attention that people see is that of the last hop.
+    layer.hops = 2
+    asked, _ = layer(states, final, MASK)
+    layer.hops = 1
+    torch.testing.assert_close(layer(states, asked, MASK)[1], weights)
+    layer.hops = 3
+    given = (states.requires_grad_(), final.requires_grad_(), *layer.parameters())
+    assert torch.autograd.gradcheck(lambda one, last, *_: layer(one, last, MASK)[0], given)
+
+
+def test_a_memory_begins_with_hops_that_add_to_what_is_known() -> None:
+    assert torch.equal(POOLINGS["memory"](3).get_parameter("kept.weight"), torch.eye(3))
+
+
+@pytest.mark.parametrize("kind", ["attention", "scaled-attention", "memory"])
 def test_the_shares_of_attention_sum_to_one_and_padding_has_none(
     kind: str, states: Tensor, final: Tensor
 ) -> None:
@@ -115,6 +164,7 @@ def test_saved_and_loaded_weights_give_the_same_vector(
     saved = pooling(kind)
     torch.manual_seed(4)
     loaded = POOLINGS[kind](3)
+    loaded.hops = saved.hops
     loaded.load_state_dict(saved.state_dict())
     assert torch.equal(saved(states, final, MASK)[0], loaded(states, final, MASK)[0])
 
@@ -132,4 +182,7 @@ def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
     saved = {kind: list(pooling(kind).state_dict()) for kind in POOLINGS}
     of_attention = ["keys.weight", "keys.bias", "query.weight"]
     with_weights = {kind: names for kind, names in saved.items() if names}
-    assert with_weights == {"attention": of_attention, "scaled-attention": of_attention}
+    assert with_weights == {
+        "attention": of_attention, "scaled-attention": of_attention,
+        "memory": ["keys.weight", "values.weight", "kept.weight"],
+    }  # fmt: skip

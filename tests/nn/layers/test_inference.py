@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from cell_options import CASES, MOSTLY_SLOW, cell_of
+from cell_options import CACHED, MOSTLY_SLOW_CACHED, cell_of
 from torch import Tensor
 
 from tagkit.nn.layers import inference
@@ -63,7 +63,7 @@ def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("both", [True, False])
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", CACHED)
 @torch.no_grad()
 def test_states_are_those_of_reading_the_rows_as_inputs(cell: str, both: bool) -> None:
     ours = layer(cell, bidirectional=both)
@@ -87,7 +87,7 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
 
 @pytest.mark.parametrize("padding", [0, 2])
 @pytest.mark.parametrize("both", [True, False])
-@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW_CACHED)
 @torch.no_grad()
 def test_one_sequence_is_read_with_padding_and_without(cell: str, both: bool, padding: int) -> None:
     made, mask = layer(cell, bidirectional=both), torch.ones(1, 4 + padding, dtype=torch.bool)
@@ -154,7 +154,7 @@ def test_an_encoder_reads_rows_as_it_reads_inputs(layers: int, merge: str) -> No
 @pytest.mark.usefixtures("each_way")
 @torch.no_grad()
 def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
-    for cell in CASES:
+    for cell in CACHED:
         ours = layer(cell)
         words, of_word = 1e3 * drawn(7, 5), rows(7, 4)
         reader = layer_reader(ours, "fp32")
@@ -165,7 +165,7 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
 
 
 @pytest.mark.usefixtures("each_way")
-@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW_CACHED)
 def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) -> None:
     torch.manual_seed(1)
     encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3)
@@ -183,7 +183,7 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
 
 
 @pytest.mark.parametrize("at_once", [0, 10**9], ids=["one direction", "both directions"])
-@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW_CACHED)
 @torch.no_grad()
 def test_few_words_are_read_without_padding_in_their_own_order(
     cell: str, at_once: int, monkeypatch: pytest.MonkeyPatch
@@ -200,7 +200,7 @@ def test_few_words_are_read_without_padding_in_their_own_order(
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW_CACHED)
 @pytest.mark.parametrize(("precision", "error"), [("bf16", 0.05), ("int8", 0.05)])
 @torch.no_grad()
 def test_fewer_bits_give_nearly_the_same_states(

@@ -23,6 +23,7 @@ RECURRENT = {
     "skip-lstm": {"weight_hh": 4, "weight_skip": 4},
     "clockwork": {"weight_hh": 1}, "output-feedback": {"weight_hh": 1, "weight_out": 1},
     "deep-transition": {"weight_hh": 2, "weight_skip": 1}, "recurrent-highway": {"weight_hh": 4},
+    "ntm": {"weight_hh": 4},
 }  # fmt: skip
 # Of two products that are added each has half of the variance.
 GAINS = {
