@@ -80,7 +80,7 @@ def read_trees(source: Source, reading: ReaderOptions) -> Iterator[Document]:
             )
     if divided and not phrases and reading.with_extra and reading.all_features:
         reading.note(
-            f"{source.name}: of a tree the class of the whole is taken; with "
+            f"{source.name}: other formats than trees hold the class of the whole alone; with "
             "data.tree_phrases=true each phrase is a text"
         )
     if neutral:

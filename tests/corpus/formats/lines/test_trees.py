@@ -262,7 +262,7 @@ def test_classes_of_phrases_that_are_left_out_are_said_where_all_is_wanted(tmp_p
     assert said == []
     read(path, read_trees, note=said.append, **complete)
     how = "with data.tree_phrases=true each phrase is a text"
-    assert said == [f"{path}: of a tree the class of the whole is taken; {how}"]
+    assert said == [f"{path}: other formats than trees hold the class of the whole alone; {how}"]
     path.write_text("(3 Rock)\n", encoding="utf-8")  # no phrase is lost
     said.clear()
     read(path, read_trees, note=said.append, **complete)
