@@ -106,7 +106,7 @@ def test_options_drawn_by_chance_keep_the_promises(
         return with_options(config, {"output.dir": str(place)})
 
     # Stopped and resumed, it ends with the same weights.
-    trained, _ = whole_and_stopped(tmp_path, 3, settings)
+    trained, _ = whole_and_stopped(tmp_path, 2, settings)
     assert isinstance(trained.test, LanguageReport)
     # Its own configuration trains it again.
     own = trained.folder / "best" / "config.toml"
