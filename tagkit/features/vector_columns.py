@@ -68,13 +68,11 @@ def learn_vectors(sentences: Sequence[Sentence]) -> tuple[VectorColumn, ...]:
     return tuple(found)
 
 
-def standardised(sentences: Sequence[Sentence], columns: Sequence[VectorColumn]) -> Numbers | None:
-    """(tokens, numbers of all columns) of mean 0 and deviation 1 in training; None of no columns.
+def standardised(sentences: Sequence[Sentence], columns: Sequence[VectorColumn]) -> Numbers:
+    """(tokens, numbers of all columns) of mean 0 and deviation 1 in training, of some columns.
 
     The standard score, z = (x - mean) / deviation.
     """
-    if not columns:
-        return None
     parts = zip(_columns(sentences), columns, strict=True)
     found = [(np.array(values) - column.mean) / column.deviation for values, column in parts]
     return np.concatenate(found, 1).astype(np.float32)

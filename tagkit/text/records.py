@@ -352,11 +352,12 @@ class TextSets(TaggedText):
     """A text with its most probable tags and classes, and the prediction sets that begin with them.
 
     Attributes:
-        text: as in `TaggedText`, and so are the next four.
+        text: as in `TaggedText`, and so are the next five.
         sentences: tokens of each sentence.
         spans: of all sentences.
         labels: classes of the text.
         scores: every class with its probability.
+        tree: over its tokens.
         coverage: share of sets that hold the right answer.
         tag_sets: of each sentence; empty of a model without tags.
         class_set: classes of the text, the most probable first; empty of a model that has none, or

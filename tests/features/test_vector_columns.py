@@ -48,10 +48,6 @@ def test_a_number_that_is_always_the_same_is_only_centred() -> None:
     assert learnt[0].mean == pytest.approx((0.1, 3.0))
 
 
-def test_without_columns_there_are_no_numbers() -> None:
-    assert standardised([Sentence(("a",))], ()) is None
-
-
 def test_what_was_written_is_read_again() -> None:
     columns = (VectorColumn((0.1, 1 / 3), (1.0, 2e-9)), VectorColumn((5.0,), (1.5,)))
     assert read_vectors(json.loads(json.dumps([each.to_dict() for each in columns]))) == columns

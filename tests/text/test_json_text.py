@@ -43,7 +43,7 @@ def test_a_record_has_a_key_for_each_field() -> None:
     assert sentence.to_dict() == {
         "words": ["Ada", "left"], "tags": ["B-PER", "O"], "features": [], "labels": [],
         "text": None, "places": [], "columns": [], "lines": [3, 4], "extra": [],
-        "targets": [], "tree": None,
+        "targets": [], "tree": None, "vectors": [],
     }  # fmt: skip
     assert plain({"span": Span(0, 1, "PER", math.nan), 3: Path("a") / "b"}) == {
         "span": {"start": 0, "end": 1, "label": "PER", "probability": None}, "3": str(Path("a/b")),

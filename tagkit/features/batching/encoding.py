@@ -260,7 +260,8 @@ def index(
     ]
     # Without columns np.array([]) would be (0,), not (0, tokens).
     features = np.array(columns, dtype=np.int64).reshape(len(columns), len(words))
-    values = standardised(sentences, vocabulary.vectors)
+    columns_of_numbers = vocabulary.vectors
+    values = standardised(sentences, columns_of_numbers) if columns_of_numbers else None
     return Indexed(
         distinct=list(number),
         numbers=np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),

@@ -464,7 +464,8 @@ class SentenceBatches:
                 many numbers.
         """
         sizes = [len(column.mean) for column in self._vocabulary.vectors]
-        check_vectors(sentence, sizes, self._config.data.vector_columns, file)
+        if sizes or sentence.vectors:
+            check_vectors(sentence, sizes, self._config.data.vector_columns, file)
         columns = len(self._vocabulary.features)
         if len(sentence.features) != columns:
             names = ", ".join(map(str, self._config.data.feature_columns))

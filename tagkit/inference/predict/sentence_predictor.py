@@ -107,6 +107,10 @@ class SentencePredictor:
     def check_numbers(self, items: Iterable[Item], file: str) -> None:
         """Refuse sentences of a file without the columns of numbers that the model reads.
 
+        Args:
+            items: sentences, and other inputs, which are passed over.
+            file: that they come from, for the message.
+
         Raises:
             DataError: one lacks them; with its line.
         """

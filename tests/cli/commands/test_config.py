@@ -28,8 +28,9 @@ def test_all_options_are_listed_by_section(tagkit: Program) -> None:
             listed.append(section + line.split()[0])
     assert listed == option_names()
     assert (
-        '  activation = "tanh"           Activation of the cell elman: tanh or relu. '
-        'Only with encoder.cell = "elman".' in lines
+        "  transition_skip = true        Connect the state before with the last layer of a step, "
+        "past the others, in the cell deep-transition. Only with encoder.cell = "
+        '"deep-transition".' in lines
     )
 
 
