@@ -43,7 +43,7 @@ VOCABULARY = Vocabulary(
 
 
 def ten_sentences() -> list[Sentence]:
-    texts = ["a b c", "b", "c d", "e f g a", "zz b", "a", "g g", "d e f", "x y", "b c"]
+    texts = ["a b c", "b", "c d", "e f g a", "zz b", "a", "g gfedcba", "d e f", "x y", "b c"]
     tags = ["O B-X E-X", "S-Y", "O S-X", "B-X I-X E-X O", "S-Y O", "S-X", "O O", "O B-X E-X",
             "S-X O", "O O"]  # fmt: skip
     return [

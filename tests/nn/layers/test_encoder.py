@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 import torch
-from cell_options import CELL_OPTIONS, MOSTLY_SLOW, cell_of
+from cell_options import CELL_OPTIONS, MOSTLY_SLOW, MOSTLY_SLOW_SMOOTH, cell_of
 from says import refuses
 from torch import Tensor, nn
 
@@ -103,7 +103,7 @@ def test_reading_in_segments_gives_the_states_of_reading_whole(
 
 
 @pytest.mark.parametrize("segment", [1, 2, 3, 5])
-@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW_SMOOTH)
 def test_no_gradient_goes_back_beyond_its_segment(cell: str, segment: int, inputs: Tensor) -> None:
     ours = layer(cell, bidirectional=False, segment=segment)
     length = inputs.shape[1]
@@ -274,7 +274,7 @@ def test_dropout_works_in_training_alone(inputs: Tensor) -> None:
         assert torch.equal(network.eval()(inputs, MASK), expected)
 
 
-@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW_SMOOTH)
 def test_states_of_one_side_know_nothing_of_the_other(cell: str, inputs: Tensor) -> None:
     ours = encoder(cell, merge="product", segment=2).eval()
     states, final, (ahead, back) = ours.read_sides(inputs, MASK)
