@@ -182,11 +182,14 @@ class Widths(Protocol):
         """Scores of an answer."""
 
 
+TRAINING = ("train.flow_strength", "train.optimizer", "train.momentum", "train.nesterov")
+
+
 class Reader(nn.Module):
     """A layer of one direction, and scores of each answer."""
 
     def __init__(self, problem: Widths, options: Sequence[str], hidden: int) -> None:
-        """`options` are `encoder.key=value` each, or `train.flow_strength=value`.
+        """`options` are `encoder.key=value` each, or of `train.` one of `TRAINING`.
 
         Raises:
             ValueError: one of them would have no effect here.
@@ -202,11 +205,12 @@ class Reader(nn.Module):
         }
         for option in options:
             name = option.partition("=")[0]
-            if name in flags or not name.startswith(("encoder.", "train.flow_strength")):
+            if name in flags or not (name.startswith("encoder.") or name in TRAINING):
                 raise ValueError(f"{option}: has no effect on a synthetic problem")
         config = load_config(None, options, flags)
         self.encoder = build_encoder(config, problem.inputs)
         self.readout = nn.Linear(self.encoder.outputs, problem.outputs)
+        self.settings = config.train
 
     def forward(self, inputs: Tensor, answers: int) -> Tensor:
         """(batch, time, features) -> (batch x answers, outputs), of the last `answers` steps."""
@@ -220,7 +224,7 @@ def learn(
 ) -> dict[str, Any]:
     """Train until the problem is solved or a limit is reached; what came of it.
 
-    Adam, gradients clipped to a norm of 1. `{T}` in an option stands for the length.
+    Adam or SGD, gradients clipped to a norm of 1. `{T}` in an option stands for the length.
     """
     torch.manual_seed(seed)
     options = [option.replace("{T}", str(length)) for option in options]
@@ -228,7 +232,12 @@ def learn(
     strength = reader.encoder.flow_strength
     generator = torch.Generator().manual_seed(seed)
     trained = [weights for weights in reader.parameters() if weights.requires_grad]
-    optimizer = torch.optim.Adam(trained, lr=lr)
+    settings = reader.settings
+    optimizer: torch.optim.Optimizer = torch.optim.Adam(trained, lr=lr)
+    if settings.optimizer == "sgd":
+        optimizer = torch.optim.SGD(
+            trained, lr=lr, momentum=settings.momentum, nesterov=settings.nesterov
+        )
     figures: deque[float] = deque(maxlen=AVERAGED)
     ended, step, mean = "steps", 0, math.nan
     start_s = time.process_time()
